@@ -1,0 +1,102 @@
+//! What of an object's spec and status the plan needs, by kind. Nothing else is kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Quantity, Selector};
+
+/// The part of an object beyond its metadata.
+#[derive(Clone, Debug, Default)]
+pub enum Detail {
+    /// Only metadata was listed, or nothing more is needed.
+    #[default]
+    None,
+    Workload(Workload),
+    Pod(Box<Pod>),
+    Service(Service),
+    /// PodDisruptionBudget, NetworkPolicy: they select pods.
+    Selecting(Selector),
+    Claim(Claim),
+    Quota(Quota),
+}
+
+/// Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob, PodTemplate.
+#[derive(Clone, Debug, Default)]
+pub struct Workload {
+    /// The pods it counts as its own; none for kinds that select nothing.
+    pub selector: Option<Selector>,
+    /// Labels that its pods are born with.
+    pub template_labels: BTreeMap<String, String>,
+    /// Replicas asked for; none for kinds that have no such count.
+    pub replicas: Option<i64>,
+    /// What its pods are born using.
+    pub uses: References,
+}
+
+/// A pod.
+#[derive(Clone, Debug, Default)]
+pub struct Pod {
+    /// `Pending`, `Running`, `Succeeded`, `Failed`, `Unknown`, or empty.
+    pub phase: String,
+    /// Why it is in that phase, such as `Evicted`; empty where none is given.
+    pub reason: String,
+    pub node: Option<String>,
+    /// What it asks for, by resource name as in a quota: `requests.cpu`, `limits.memory`, `requests.nvidia.com/gpu`.
+    pub charge: BTreeMap<String, Quantity>,
+    pub priority_class: Option<String>,
+    pub active_deadline: bool,
+    pub uses: References,
+}
+
+impl Pod {
+    /// Succeeded or Failed: it runs no more and is charged to no compute quota.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        matches!(self.phase.as_str(), "Succeeded" | "Failed")
+    }
+}
+
+/// What a pod or a pod template names of its namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct References {
+    pub config_maps: BTreeSet<String>,
+    pub secrets: BTreeSet<String>,
+    pub claims: BTreeSet<String>,
+    pub service_accounts: BTreeSet<String>,
+}
+
+/// A Service.
+#[derive(Clone, Debug, Default)]
+pub struct Service {
+    /// Empty: the endpoints are made by somebody else.
+    pub selector: BTreeMap<String, String>,
+    /// `ClusterIP`, `NodePort`, `LoadBalancer`, `ExternalName`.
+    pub service_type: String,
+    /// Number of node ports it holds.
+    pub node_ports: usize,
+}
+
+/// A PersistentVolumeClaim.
+#[derive(Clone, Debug, Default)]
+pub struct Claim {
+    pub requested: Option<String>,
+    pub storage_class: Option<String>,
+}
+
+/// A ResourceQuota, as the server wrote its numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Quota {
+    pub hard: BTreeMap<String, String>,
+    pub used: BTreeMap<String, String>,
+    /// Names of the scopes that all must match, with the values of those that have any.
+    pub scopes: Vec<QuotaScope>,
+}
+
+/// One scope of a quota.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuotaScope {
+    /// `BestEffort`, `NotBestEffort`, `Terminating`, `NotTerminating`, `PriorityClass`, ….
+    pub name: String,
+    /// `In`, `NotIn`, `Exists`, `DoesNotExist`.
+    pub operator: String,
+    pub values: Vec<String>,
+}

@@ -1,0 +1,49 @@
+//! One object of the namespace: its identity, its ties, and what of its spec the plan needs.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{Detail, Kind};
+
+/// An ownerReference. Joined by uid and nothing else: kind and name are only how people call it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerRef {
+    pub uid: String,
+    pub kind: String,
+    pub name: String,
+    /// Whether this owner is the managing controller; at most one is.
+    pub controller: bool,
+}
+
+/// An object as it was listed.
+#[derive(Clone, Debug)]
+pub struct Object {
+    pub kind: Arc<Kind>,
+    pub name: String,
+    pub namespace: String,
+    pub uid: String,
+    pub resource_version: String,
+    pub labels: BTreeMap<String, String>,
+    /// Only the annotations that decide something; never `last-applied-configuration`, which holds plaintext.
+    pub annotations: BTreeMap<String, String>,
+    pub owners: Vec<OwnerRef>,
+    pub finalizers: Vec<String>,
+    /// When deletion began (or, with a grace period, is due), as the server wrote it; none while it lives.
+    pub deletion: Option<String>,
+    /// Seconds of grace that the deletion gave.
+    pub deletion_grace: Option<i64>,
+    pub detail: Detail,
+}
+
+impl Object {
+    /// `Kind/name`, as messages name it.
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("{}/{}", self.kind.kind, self.name)
+    }
+
+    /// The managing controller, living or not.
+    #[must_use]
+    pub fn controller(&self) -> Option<&OwnerRef> {
+        self.owners.iter().find(|owner| owner.controller)
+    }
+}

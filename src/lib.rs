@@ -1,0 +1,7 @@
+//! `kubectl purge`: deletes an application from a namespace completely, safely and provably.
+
+pub mod exit;
+pub mod inventory;
+pub mod plan;
+pub mod report;
+pub mod run;

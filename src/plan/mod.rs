@@ -1,0 +1,175 @@
+//! What belongs to the application and why, what is kept, in what order it goes and what that frees.
+//!
+//! Everything here is pure: it knows neither the client nor the terminal nor the clock.
+
+mod reason;
+mod wave;
+
+use std::sync::Arc;
+
+pub use reason::Reason;
+pub use wave::Wave;
+
+use crate::inventory::Kind;
+
+/// What happens to an object of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Action {
+    /// Deleted by its own request in its wave.
+    Delete,
+    /// Goes with its owner; deleted by its own request if it has not.
+    Cascade,
+    /// Stays, and the plan says why.
+    Keep,
+}
+
+impl Action {
+    /// The word in the table and the documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Delete => "delete",
+            Self::Cascade => "cascade",
+            Self::Keep => "keep",
+        }
+    }
+}
+
+/// A change of the replica count through the scale subresource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// Replicas asked for when the plan was made.
+    pub from: i64,
+    /// Replicas to ask for: always 0 today.
+    pub to: i64,
+}
+
+/// One object of the plan. Its identity is the uid; everything else is how people call it.
+#[derive(Clone, Debug)]
+pub struct PlanObject {
+    pub kind: Arc<Kind>,
+    pub name: String,
+    pub uid: String,
+    /// As of the plan's listing: the second precondition for what nothing owns.
+    pub resource_version: String,
+    pub action: Action,
+    pub scale: Option<Scale>,
+    pub wave: Wave,
+    /// Strongest first; never empty for what is deleted. A kept object may have none.
+    pub reasons: Vec<Reason>,
+    /// Sentences for people: why it is kept, that it is being deleted already, ….
+    pub notes: Vec<String>,
+    /// What the object holds now, for the table's last column: `3 pods`, `10Gi`, `Failed`. May be empty.
+    pub now: String,
+    /// Uids of the planned objects that own this one: they go first.
+    pub owners: Vec<String>,
+    /// Finalizers that stood on the object when the plan was made.
+    pub finalizers: Vec<String>,
+    /// Whether the object was already being deleted when the plan was made.
+    pub terminating: bool,
+    /// Uids of the other planned objects that this one uses while it lives (a pod its ConfigMaps, …).
+    pub uses: Vec<String>,
+}
+
+impl PlanObject {
+    /// `Kind/name`, as messages name it.
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("{}/{}", self.kind.kind, self.name)
+    }
+
+    /// Whether nothing alive owns it, so that a controller may adopt it between plan and delete.
+    #[must_use]
+    pub fn is_orphan(&self) -> bool {
+        self.reasons.iter().any(Reason::is_orphan)
+    }
+
+    /// Whether the plan means it to be gone at the end.
+    #[must_use]
+    pub fn goes(&self) -> bool {
+        self.action != Action::Keep
+    }
+}
+
+/// Why a kind was not seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Blindness {
+    /// The user may not list it.
+    Forbidden,
+    /// The API did not answer, or not with a list.
+    Unavailable,
+}
+
+impl Blindness {
+    /// The word in the documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forbidden => "forbidden",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// A kind, or a whole group, that could not be looked through. Never to be taken for empty.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unseen {
+    /// `secrets`, `widgets.example.com`, or `metrics.k8s.io/v1beta1` for a whole group version.
+    pub resource: String,
+    pub why: Blindness,
+    /// The server's own words, in one line.
+    pub message: String,
+}
+
+/// What of one quota's one resource the plan gives back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frees {
+    /// Name of the ResourceQuota.
+    pub quota: String,
+    /// `requests.cpu`, `pods`, `count/configmaps`, ….
+    pub resource: String,
+    /// What the planned objects are charged, as a Kubernetes quantity.
+    pub amount: String,
+    /// What the whole namespace uses, as the server wrote it.
+    pub used: String,
+    /// The quota's limit, as the server wrote it.
+    pub hard: String,
+}
+
+/// Where the application is: what the plan's header says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    pub namespace: String,
+    /// The kubeconfig context's name; empty where there is none (in a pod, or flags alone).
+    pub context: String,
+    /// The API server's URL.
+    pub server: String,
+    /// Who the server says we are; empty where it does not tell.
+    pub user: String,
+}
+
+/// The plan: the one value that is shown, confirmed, executed and reported.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The application as the user named it.
+    pub app: String,
+    pub place: Place,
+    /// In the order of the run: by wave, owners before owned, then kind and name; kept objects last.
+    pub objects: Vec<PlanObject>,
+    pub unseen: Vec<Unseen>,
+    pub frees: Vec<Frees>,
+    pub warnings: Vec<String>,
+}
+
+impl Plan {
+    /// The objects that are meant to be gone at the end.
+    pub fn going(&self) -> impl Iterator<Item = &PlanObject> {
+        self.objects.iter().filter(|object| object.goes())
+    }
+
+    /// Whether there is nothing to do.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.going().next().is_none()
+    }
+}

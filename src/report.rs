@@ -1,0 +1,68 @@
+//! The outcome of a run: what became of each object, and the exit code that follows from it.
+
+use std::time::Duration;
+
+use crate::{exit::Exit, plan::Plan};
+
+/// What became of one planned object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Looked for by its uid, and not there.
+    Gone,
+    /// Was to be kept, and was not touched.
+    Kept,
+    /// Still there. `blocked_by` says in sentences what holds it: the server's words, a finalizer, a node.
+    Left { finalizers: Vec<String>, blocked_by: Vec<String> },
+    /// Gone, but something of the same kind and name is there under another uid.
+    Recreated { uid: String, by: Option<String> },
+}
+
+/// A quota's resource before and after the run, as the server wrote them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuotaChange {
+    pub quota: String,
+    pub resource: String,
+    /// What the application was charged.
+    pub charged: String,
+    pub before: String,
+    pub after: String,
+    /// Whether what the application was charged has been given back.
+    pub released: bool,
+    /// From the end of the pods to the release, or to the end of the wait.
+    pub seconds: f64,
+}
+
+/// How long a phase took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhaseTime {
+    pub name: &'static str,
+    pub took: Duration,
+}
+
+/// Something of the application that the plan did not hold and that is there at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Newcomer {
+    /// `Kind/name`.
+    pub title: String,
+    pub uid: String,
+    /// Why it belongs to the application, as in the plan.
+    pub why: String,
+}
+
+/// The plan and what became of it.
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub plan: Plan,
+    /// One outcome for each object of the plan, in its order.
+    pub outcomes: Vec<Outcome>,
+    /// What appeared after the plan and is there at the end.
+    pub newcomers: Vec<Newcomer>,
+    pub quota: Vec<QuotaChange>,
+    pub phases: Vec<PhaseTime>,
+    /// Whether the second look could be made; without it nothing is called gone that was not seen to go.
+    pub verified: bool,
+    /// Why the second look failed, where it did.
+    pub verify_error: Option<String>,
+    pub took: Duration,
+    pub exit: Exit,
+}
