@@ -95,11 +95,9 @@ fn own_arguments(component: Component, layout: &Layout<'_>) -> Vec<String> {
             // Nobody asks it anything; a port less to find.
             "--secure-port=0".to_owned(),
         ],
-        Component::Scheduler => vec![
-            format!("--kubeconfig={kubeconfig}"),
-            "--leader-elect=false".to_owned(),
-            "--secure-port=0".to_owned(),
-        ],
+        Component::Scheduler => {
+            vec![format!("--kubeconfig={kubeconfig}"), "--leader-elect=false".to_owned(), "--secure-port=0".to_owned()]
+        }
         Component::Kwok => vec![
             format!("--kubeconfig={kubeconfig}"),
             format!("--config={}", file(STAGES)),

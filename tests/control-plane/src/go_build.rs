@@ -20,15 +20,17 @@ pub(crate) const STAGES: &str = "kwok-stages.yaml";
 
 /// The stages of nodes that come up and stay up, and of pods that start and stop at once; folders
 /// of kwok's module.
-const STAGE_FOLDERS: [&str; 3] = ["kustomize/stage/node/fast", "kustomize/stage/node/heartbeat", "kustomize/stage/pod/fast"];
+const STAGE_FOLDERS: [&str; 3] =
+    ["kustomize/stage/node/fast", "kustomize/stage/node/heartbeat", "kustomize/stage/pod/fast"];
 
 /// Changes with everything that the result depends on, so that a new go.mod is built and an old one
 /// reused. FNV-1a: stable across compilers, and nobody is trying to collide it.
 pub(crate) fn fingerprint() -> String {
     let parts = [GO_MOD, GO_SUM, &ldflags(), consts::OS, consts::ARCH, &STAGE_FOLDERS.join(" ")];
-    let hash = parts.iter().flat_map(|part| part.bytes().chain([0])).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = parts
+        .iter()
+        .flat_map(|part| part.bytes().chain([0]))
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     format!("{hash:016x}")
 }
 
@@ -168,9 +170,7 @@ fn ldflags() -> String {
     let mut numbers = version.trim_start_matches('v').split('.');
     let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
     let package = "k8s.io/component-base/version";
-    format!(
-        "-s -w -X {package}.gitVersion={version} -X {package}.gitMajor={major} -X {package}.gitMinor={minor}"
-    )
+    format!("-s -w -X {package}.gitVersion={version} -X {package}.gitMajor={major} -X {package}.gitMinor={minor}")
 }
 
 fn kubernetes_version() -> &'static str {

@@ -42,7 +42,8 @@ impl Process {
             return Ok(());
         }
         let log = self.log_path();
-        let log = OpenOptions::new().create(true).append(true).open(&log).doing(|| format!("open {}", log.display()))?;
+        let log =
+            OpenOptions::new().create(true).append(true).open(&log).doing(|| format!("open {}", log.display()))?;
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).current_dir(&self.folder);
         // A proxy, a KUBECONFIG or a GODEBUG of the caller's must not change what is tested.

@@ -45,7 +45,8 @@ fn name_of(stage: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    const OWN: &str = "---\nkind: Stage\nmetadata:\n  name: pod-ready\n---\nkind: Stage\nmetadata:\n  name: pod-complete\n";
+    const OWN: &str =
+        "---\nkind: Stage\nmetadata:\n  name: pod-ready\n---\nkind: Stage\nmetadata:\n  name: pod-complete\n";
 
     #[test]
     fn untouched_stages_are_all_used() {
