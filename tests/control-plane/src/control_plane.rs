@@ -24,11 +24,15 @@ use crate::kubectl::{Kubectl, KubectlOutput};
 use crate::nodes::{NodeSize, is_ready, node};
 use crate::own::{CONTEXT, Own};
 use crate::random;
+use crate::service_accounts;
 use crate::users::{ADMIN, Rule, Subject, User, review, role};
 use crate::wait;
 
 /// How long the small helpers wait for a controller. On an idle machine it is well under a second.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Between two looks of ours: each is a kubectl, which costs a core 50 ms.
+const PAUSE: Duration = Duration::from_millis(150);
 
 /// A running Kubernetes control plane with fake nodes, or the existing cluster that the environment
 /// names. Dropping it stops it and removes its folder; so does the end of the process, however it ends.
@@ -104,10 +108,13 @@ impl ControlPlane {
         for user in control_plane.tokens.keys() {
             control_plane.kubeconfig_of(user)?.write(&kubeconfig_path(&control_plane.folder, user))?;
         }
-        for component in Component::ALL {
+        control_plane.start_component(Component::Etcd)?;
+        control_plane.start_component(Component::ApiServer)?;
+        let nodes = control_plane.create_first_objects(builder.nodes)?;
+        for component in [Component::ControllerManager, Component::Scheduler, Component::Kwok] {
             control_plane.start_component(component)?;
         }
-        control_plane.add_nodes(builder.nodes)?;
+        control_plane.wait_for_nodes(&nodes)?;
         // Pods of a namespace are refused until it has this.
         control_plane.wait_for_service_account("default")?;
         Ok(control_plane)
@@ -279,7 +286,7 @@ impl ControlPlane {
             "spec": { "hard": hard },
         });
         self.apply(&quota.to_string())?;
-        self.wait_until("the quota to be in force", PATIENCE, || {
+        self.wait_until("the quota to be in force", PATIENCE, PAUSE, || {
             let quota = self.get(namespace, "resourcequota/quota")?;
             // The server rewrites quantities (`1000m` to `1`), so what it made of the spec is compared.
             let taken_up = quota["status"]["hard"] == quota["spec"]["hard"] && quota["status"]["used"].is_object();
@@ -331,7 +338,7 @@ impl ControlPlane {
     /// # Errors
     /// [`Error::NotInTime`] after `timeout`; [`Error::Died`] as soon as a component has ended by itself.
     pub fn wait_for<T>(&self, what: &str, timeout: Duration, mut probe: impl FnMut() -> Option<T>) -> Result<T, Error> {
-        self.wait_until(what, timeout, || Ok(probe()))
+        self.wait_until(what, timeout, wait::SHORT_PAUSE, || Ok(probe()))
     }
 
     /// Asks a component to end, and waits until it has. A client of a stopped API server is refused the
@@ -421,7 +428,7 @@ impl ControlPlane {
             |log: &str| audit::parse(log).map_err(|source| Error::Json { what: "the audit log".to_owned(), source });
         let marker = format!("{MARKER}{}", random::hex(8)?);
         self.kubectl(&["get", "--raw", &marker]).ok()?;
-        self.wait_until("the audit log to catch up", PATIENCE, || {
+        self.wait_until("the audit log to catch up", PATIENCE, PAUSE, || {
             let events = parsed(&own.audit_log()?)?;
             let caught_up = events.iter().any(|event| event.uri() == marker);
             Ok(caught_up.then(|| events.into_iter().filter(|event| !event.uri().starts_with(MARKER)).collect()))
@@ -436,9 +443,10 @@ impl ControlPlane {
         &self,
         what: &str,
         timeout: Duration,
+        pause: Duration,
         mut probe: impl FnMut() -> Result<Option<T>, Error>,
     ) -> Result<T, Error> {
-        wait::until(what, timeout, String::new, || {
+        wait::until(what, timeout, pause, || {
             self.own.as_ref().map_or(Ok(()), Own::check)?;
             probe()
         })
@@ -475,7 +483,7 @@ impl ControlPlane {
         self.apply(&role(&name, namespace, &subject, rules).to_string())?;
         if let Some(rule) = rules.last() {
             let question = review(namespace, &subject, rule).to_string();
-            self.wait_until("the role to be in force", PATIENCE, || {
+            self.wait_until("the role to be in force", PATIENCE, PAUSE, || {
                 let answer = self.kubectl_with_input(&["create", "-f", "-", "-o", "json"], &question).json()?;
                 Ok((answer["status"]["allowed"] == true).then_some(()))
             })?;
@@ -498,18 +506,17 @@ impl ControlPlane {
         self.kubectl_with_input(&["create", "-f", "-"], &object.to_string()).ok().map(drop)
     }
 
-    fn add_nodes(&self, count: usize) -> Result<(), Error> {
-        if count == 0 {
-            return Ok(());
-        }
-        let names: Vec<_> = (0..count).map(|number| format!("node-{number}")).collect();
-        let nodes: Vec<_> = names.iter().map(|name| node(name, &self.node_size, true)).collect();
-        self.create(&json!({ "apiVersion": "v1", "kind": "List", "items": nodes }))?;
-        self.wait_for_nodes(&names)
+    /// What is there before the controllers are; returns the nodes' names.
+    fn create_first_objects(&self, nodes: usize) -> Result<Vec<String>, Error> {
+        let names: Vec<_> = (0..nodes).map(|number| format!("node-{number}")).collect();
+        let nodes = names.iter().map(|name| node(name, &self.node_size, true));
+        let items: Vec<_> = nodes.chain(service_accounts::of_controllers()).collect();
+        self.create(&json!({ "apiVersion": "v1", "kind": "List", "items": items }))?;
+        Ok(names)
     }
 
     fn wait_for_nodes(&self, names: &[String]) -> Result<(), Error> {
-        self.wait_until("the nodes to be ready", PATIENCE, || {
+        self.wait_until("the nodes to be ready", PATIENCE, PAUSE, || {
             let nodes = self.kubectl(&["get", "nodes", "-o", "json"]).json()?;
             let nodes = nodes["items"].as_array().map_or(&[][..], Vec::as_slice);
             let ready = |name: &String| nodes.iter().any(|node| node["metadata"]["name"] == **name && is_ready(node));
@@ -519,7 +526,7 @@ impl ControlPlane {
 
     fn wait_for_service_account(&self, namespace: &str) -> Result<(), Error> {
         let what = format!("the service account of namespace {namespace}");
-        self.wait_until(&what, PATIENCE, || {
+        self.wait_until(&what, PATIENCE, PAUSE, || {
             Ok(self.kubectl(&["get", "-n", namespace, "serviceaccount/default"]).success().then_some(()))
         })
     }

@@ -125,6 +125,16 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Adds the end of a log to an error that has room for one.
+    pub(crate) fn with_log(self, log: String) -> Self {
+        match self {
+            Self::NotInTime { what, waited, .. } => Self::NotInTime { what, waited, log },
+            other => other,
+        }
+    }
+}
+
 fn hint(log: &str) -> String {
     if log.is_empty() { String::new() } else { format!("; the end of the log:\n{log}") }
 }

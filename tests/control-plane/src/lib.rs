@@ -38,6 +38,7 @@ mod port;
 mod process;
 mod progress;
 mod random;
+mod service_accounts;
 mod stages;
 mod users;
 mod wait;

@@ -1,6 +1,7 @@
 //! The processes of a control plane that this process started.
 
 use std::fs;
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -33,7 +34,7 @@ pub(crate) struct Own {
     pub(crate) endpoint: Endpoint,
     pub(crate) bin_dir: PathBuf,
     folder: PathBuf,
-    _port: HeldPort,
+    port: HeldPort,
 }
 
 impl Own {
@@ -48,7 +49,7 @@ impl Own {
         let port = HeldPort::take()?;
         let authority = Authority::new()?;
         let endpoint = Endpoint {
-            server: format!("https://127.0.0.1:{}", port.number()),
+            server: format!("https://127.0.0.1:{}", port.address().port()),
             ca_pem: Some(authority.pem()),
             tls_server_name: None,
             insecure: false,
@@ -72,7 +73,7 @@ impl Own {
         }
 
         let mut users = users.to_vec();
-        let layout = Layout { folder, port: port.number(), audited: builder.audit.is_some() };
+        let layout = Layout { folder, port: port.address().port(), audited: builder.audit.is_some() };
         let mut processes = Vec::new();
         for component in Component::ALL {
             if let Some(user) = User::of(component).transpose()? {
@@ -90,7 +91,7 @@ impl Own {
         }
         write_tokens(folder, &users)?;
         let (folder, bin_dir) = (folder.to_owned(), binaries.dir().to_owned());
-        Ok(Self { processes, authority, endpoint, bin_dir, folder, _port: port })
+        Ok(Self { processes, authority, endpoint, bin_dir, folder, port })
     }
 
     pub(crate) fn process(&self, component: Component) -> &Process {
@@ -110,19 +111,19 @@ impl Own {
         let socket = self.folder.join(arguments::ETCD_SOCKET);
         let answers = || match component {
             Component::Etcd => UnixStream::connect(&socket).is_ok(),
-            Component::ApiServer => kubectl.run(&["get", "--raw", "/readyz"]).success(),
+            // A connection costs nothing; a kubectl before there is anything to talk to takes the time
+            // from the server that it waits for.
+            Component::ApiServer => {
+                TcpStream::connect(self.port.address()).is_ok() && kubectl.run(&["get", "--raw", "/readyz"]).success()
+            }
             Component::ControllerManager | Component::Scheduler | Component::Kwok => true,
         };
         let what = format!("{component} to answer");
-        wait::until(
-            &what,
-            PATIENCE,
-            || process.log_tail(),
-            || {
-                process.check()?;
-                Ok(answers().then_some(()))
-            },
-        )
+        let answered = wait::until(&what, PATIENCE, wait::SHORT_PAUSE, || {
+            process.check()?;
+            Ok(answers().then_some(()))
+        });
+        answered.map_err(|error| error.with_log(process.log_tail()))
     }
 
     pub(crate) fn signal(&self, component: Component, signal: Signal) {

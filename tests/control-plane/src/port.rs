@@ -17,7 +17,7 @@ use crate::error::{Doing as _, Error};
 #[derive(Debug)]
 pub(crate) struct HeldPort {
     _socket: OwnedFd,
-    number: u16,
+    address: SocketAddr,
 }
 
 impl HeldPort {
@@ -32,10 +32,10 @@ impl HeldPort {
         sockopt::set_socket_reuseport(&socket, true)?;
         rustix::net::bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
         let address = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
-        Ok(Self { _socket: socket, number: address.port() })
+        Ok(Self { _socket: socket, address })
     }
 
-    pub(crate) fn number(&self) -> u16 {
-        self.number
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
     }
 }

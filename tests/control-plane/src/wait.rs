@@ -5,15 +5,14 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 
-/// How often is looked. Short, since every test waits for something.
-const PAUSE: Duration = Duration::from_millis(50);
+/// For looks that cost little. Short, since every test waits for something.
+pub(crate) const SHORT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Calls `probe` until it has an answer, fails, or `timeout` is over; `log` is asked then for what may
-/// explain it.
+/// Calls `probe` until it has an answer, fails, or `timeout` is over.
 pub(crate) fn until<T>(
     what: &str,
     timeout: Duration,
-    log: impl FnOnce() -> String,
+    pause: Duration,
     mut probe: impl FnMut() -> Result<Option<T>, Error>,
 ) -> Result<T, Error> {
     let deadline = Instant::now() + timeout;
@@ -24,8 +23,8 @@ pub(crate) fn until<T>(
             return Ok(answer);
         }
         if late {
-            return Err(Error::NotInTime { what: what.to_owned(), waited: timeout, log: log() });
+            return Err(Error::NotInTime { what: what.to_owned(), waited: timeout, log: String::new() });
         }
-        sleep(PAUSE);
+        sleep(pause);
     }
 }
