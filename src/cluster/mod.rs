@@ -17,7 +17,7 @@ pub use identity::NamespaceState;
 pub use list::Listing;
 pub use request::{Failure, Patience};
 pub use warnings::Warnings;
-pub use watch::{Change, Watch};
+pub use watch::{Change, Changes, Watch};
 pub use write::{Deleted, Deletion, Trial};
 
 /// A connection to one namespace of one cluster. Cheap to clone: all clones share one connection.

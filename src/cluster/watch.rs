@@ -35,9 +35,11 @@ pub enum Change {
 /// A watch that goes on until it is dropped.
 #[derive(Debug)]
 pub struct Watch {
-    pub changes: mpsc::UnboundedReceiver<Change>,
     task: JoinHandle<()>,
 }
+
+/// Where the watches of several kinds send what they see.
+pub type Changes = mpsc::UnboundedSender<(Arc<Kind>, Change)>;
 
 impl Drop for Watch {
     fn drop(&mut self) {
@@ -56,17 +58,16 @@ impl Cluster {
     /// Watches a kind: a snapshot first, then changes. Falls back to looking every second where watching is
     /// forbidden, and goes on through 410, broken connections and a restarted API server.
     #[must_use]
-    pub fn watch(&self, kind: &Arc<Kind>) -> Watch {
-        let (sender, changes) = mpsc::unbounded_channel();
-        let follower = Follower { cluster: self.clone(), kind: kind.clone(), sender };
-        Watch { changes, task: tokio::spawn(follower.follow()) }
+    pub fn watch(&self, kind: &Arc<Kind>, changes: Changes) -> Watch {
+        let follower = Follower { cluster: self.clone(), kind: kind.clone(), changes };
+        Watch { task: tokio::spawn(follower.follow()) }
     }
 }
 
 struct Follower {
     cluster: Cluster,
     kind: Arc<Kind>,
-    sender: mpsc::UnboundedSender<Change>,
+    changes: Changes,
 }
 
 /// How a watch ended.
@@ -80,6 +81,11 @@ enum End {
 }
 
 impl Follower {
+    /// Fails where nobody listens any more.
+    fn tell(&self, change: Change) -> Result<(), ()> {
+        self.changes.send((self.kind.clone(), change)).map_err(drop)
+    }
+
     async fn follow(self) {
         let mut pause = Duration::from_millis(100);
         let mut watchable = self.kind.watchable;
@@ -88,7 +94,7 @@ impl Follower {
             let begun = Instant::now();
             match self.cluster.list_as(&self.kind, reading, Patience::PLAN).await {
                 Ok(listing) => {
-                    if self.sender.send(Change::Snapshot(listing.objects)).is_err() {
+                    if self.tell(Change::Snapshot(listing.objects)).is_err() {
                         return;
                     }
                     if watchable {
@@ -107,7 +113,7 @@ impl Follower {
                     }
                 }
                 Err(failure) => {
-                    if self.sender.send(Change::Blind(failure)).is_err() {
+                    if self.tell(Change::Blind(failure)).is_err() {
                         return;
                     }
                 }
@@ -158,7 +164,7 @@ impl Follower {
                 }
                 version.clone_from(&object.resource_version);
                 let change = if gone { Change::Gone(object.uid) } else { Change::Upsert(Box::new(object)) };
-                if self.sender.send(change).is_err() {
+                if self.tell(change).is_err() {
                     return End::Unheard;
                 }
             }
