@@ -2,6 +2,7 @@
 
 pub mod exit;
 pub mod inventory;
+pub mod output;
 pub mod plan;
 pub mod report;
 pub mod run;
