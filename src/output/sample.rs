@@ -1,13 +1,15 @@
 //! The application that the tests of this folder show.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
+    exit::Exit,
     inventory::Kind,
     plan::{Action, Blindness, Frees, Place, Plan, PlanObject, Reason, Scale, Unseen, Wave},
+    report::{Outcome, Report},
 };
 
-pub(super) fn kind(group: &str, kind: &str, plural: &str) -> Arc<Kind> {
+pub(crate) fn kind(group: &str, kind: &str, plural: &str) -> Arc<Kind> {
     Arc::new(Kind {
         group: group.into(),
         version: "v1".into(),
@@ -19,7 +21,7 @@ pub(super) fn kind(group: &str, kind: &str, plural: &str) -> Arc<Kind> {
 }
 
 /// An object whose uid is `uid-` and its name.
-pub(super) fn object(of: &Arc<Kind>, name: &str, action: Action, reason: Reason) -> PlanObject {
+pub(crate) fn object(of: &Arc<Kind>, name: &str, action: Action, reason: Reason) -> PlanObject {
     PlanObject {
         kind: Arc::clone(of),
         name: name.into(),
@@ -38,16 +40,16 @@ pub(super) fn object(of: &Arc<Kind>, name: &str, action: Action, reason: Reason)
     }
 }
 
-pub(super) fn label() -> Reason {
+pub(crate) fn label() -> Reason {
     Reason::Label { key: "app".into(), value: "demo".into() }
 }
 
-pub(super) fn owned(owner: &str) -> Reason {
+pub(crate) fn owned(owner: &str) -> Reason {
     Reason::Owned { owner: owner.into() }
 }
 
 /// A pod owned by a ReplicaSet.
-pub(super) fn pod(name: &str, replica_set: &str) -> PlanObject {
+pub(crate) fn pod(name: &str, replica_set: &str) -> PlanObject {
     let reason = owned(&format!("ReplicaSet/{replica_set}"));
     let mut pod = object(&kind("", "Pod", "pods"), name, Action::Cascade, reason);
     pod.owners = vec![format!("uid-{replica_set}")];
@@ -55,7 +57,7 @@ pub(super) fn pod(name: &str, replica_set: &str) -> PlanObject {
 }
 
 /// The plan of DESIGN §4.
-pub(super) fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     let replica_set = kind("apps", "ReplicaSet", "replicasets");
     let mut deployment = object(&kind("apps", "Deployment", "deployments"), "deployment-demo", Action::Delete, label());
     deployment.scale = Some(Scale { from: 3, to: 0 });
@@ -101,7 +103,7 @@ pub(super) fn plan() -> Plan {
     }
 }
 
-pub(super) fn frees(resource: &str, amount: &str) -> Frees {
+pub(crate) fn frees(resource: &str, amount: &str) -> Frees {
     Frees {
         quota: "quota".into(),
         resource: resource.into(),
@@ -111,7 +113,7 @@ pub(super) fn frees(resource: &str, amount: &str) -> Frees {
     }
 }
 
-pub(super) fn unseen() -> Vec<Unseen> {
+pub(crate) fn unseen() -> Vec<Unseen> {
     let unseen =
         |resource: &str, why, message: &str| Unseen { resource: resource.into(), why, message: message.into() };
     vec![
@@ -119,4 +121,21 @@ pub(super) fn unseen() -> Vec<Unseen> {
         unseen("configmaps", Blindness::Forbidden, ""),
         unseen("metrics.k8s.io/v1beta1", Blindness::Unavailable, "503 Service\nUnavailable"),
     ]
+}
+
+/// The run of that plan, all gone but what was to be kept.
+pub(crate) fn report() -> Report {
+    let plan = plan();
+    let outcome = |object: &PlanObject| if object.goes() { Outcome::Gone } else { Outcome::Kept };
+    Report {
+        outcomes: plan.objects.iter().map(outcome).collect(),
+        plan,
+        newcomers: Vec::new(),
+        quota: Vec::new(),
+        phases: Vec::new(),
+        verified: true,
+        verify_error: None,
+        took: Duration::from_millis(2100),
+        exit: Exit::Done,
+    }
 }

@@ -2,11 +2,13 @@
 //!
 //! Everything here is pure: it knows neither the client nor the terminal nor the clock.
 
+mod digest;
 mod reason;
 mod wave;
 
 use std::sync::Arc;
 
+pub use digest::digest;
 pub use reason::Reason;
 pub use wave::Wave;
 
