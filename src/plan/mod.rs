@@ -2,6 +2,7 @@
 //!
 //! Everything here is pure: it knows neither the client nor the terminal nor the clock.
 
+mod digest;
 mod draft;
 mod frees;
 mod keep;
@@ -11,6 +12,7 @@ mod wave;
 
 use std::sync::Arc;
 
+pub use digest::digest;
 pub use draft::Choices;
 pub use frees::charged;
 pub use reason::Reason;
