@@ -9,8 +9,8 @@ use crate::control_plane::ControlPlane;
 use crate::error::{Doing as _, Error};
 
 impl ControlPlane {
-    /// Asks a component to end, and waits until it has. A client of a stopped API server is refused the
-    /// connection; its port stays reserved.
+    /// Asks a component to end, waits until it has, and kills it after two seconds. A client of a stopped
+    /// API server is refused the connection; its port stays reserved.
     ///
     /// # Errors
     /// [`Error::NeedsOwn`] on an existing cluster.
