@@ -8,6 +8,7 @@ pub mod json;
 mod look;
 pub mod names;
 pub mod plan;
+pub mod progress;
 mod row;
 #[cfg(test)]
 pub(crate) mod sample;

@@ -2,14 +2,23 @@
 
 use std::{env, io};
 
-use terminal_size::terminal_size_of;
+use terminal_size::{Height, Width, terminal_size_of};
 
 /// Columns of the terminal that standard output is; none where it is none, so that nothing there is ever wrapped.
 /// `COLUMNS` wins over what the terminal says, as for kubectl.
 #[must_use]
 pub fn of_stdout() -> Option<usize> {
-    let terminal = terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
-    decide(env::var("COLUMNS").ok().as_deref(), terminal)
+    decide(env::var("COLUMNS").ok().as_deref(), terminal_size_of(io::stdout()).map(columns))
+}
+
+/// Columns of the terminal that standard error is, as the terminal itself says: what is redrawn there must fit it.
+#[must_use]
+pub fn of_stderr() -> Option<usize> {
+    decide(None, terminal_size_of(io::stderr()).map(columns))
+}
+
+fn columns((width, _): (Width, Height)) -> usize {
+    usize::from(width.0)
 }
 
 fn decide(columns: Option<&str>, terminal: Option<usize>) -> Option<usize> {
