@@ -1,7 +1,5 @@
 //! What was typed, and what it means: checked before any request is sent.
 
-use std::time::Duration;
-
 use thiserror::Error;
 
 use crate::{
@@ -54,7 +52,6 @@ impl Settings {
             grace_period: app.grace_period,
             ignore_unavailable: app.ignore_unavailable,
             strict: app.strict,
-            settle: Duration::from_secs(2),
         };
         Ok(Self {
             question: Question::named(&app.name),

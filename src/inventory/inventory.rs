@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use thiserror::Error;
 
-use super::{Object, OwnerRef};
+use super::{Detail, Object, OwnerRef};
 
 /// An object that does not lie in the namespace that was asked for.
 ///
@@ -76,6 +76,11 @@ impl Inventory {
     #[must_use]
     pub fn objects(&self) -> &[Object] {
         &self.objects
+    }
+
+    /// Adds what was learnt of an object after the listing.
+    pub fn set_detail(&mut self, index: usize, detail: Detail) {
+        self.objects[index].detail = detail;
     }
 
     /// Where the object of this uid stands.
