@@ -165,8 +165,14 @@ async fn decide(settings: &Settings, plan: &Plan) -> Answer {
 
 /// Carries the plan out while the progress is shown and signals are heard.
 async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen) -> Report {
-    let (sender, events) = tokio::sync::mpsc::unbounded_channel();
-    let progress = tokio::spawn(Progress::of_stderr(settings.color).follow(events));
+    let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+    let mut progress = Progress::of_stderr(settings.color);
+    let progress = tokio::spawn(async move {
+        while let Some(event) = events.recv().await {
+            progress.tell(&event);
+        }
+        progress.end();
+    });
     let (asker, stop) = Stop::new();
     let listener = tokio::spawn(signals::listen(asker));
     let mission = Mission {

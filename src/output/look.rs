@@ -20,12 +20,15 @@ impl Look {
     /// For standard output.
     #[must_use]
     pub fn of_stdout(color: Color, wide: bool) -> Self {
-        Self {
-            width: width::of_stdout(),
-            color: color.decide(&ColorEnv::read(), io::stdout().is_terminal()),
-            unicode: unicode(),
-            wide,
-        }
+        let color = color.decide(&ColorEnv::read(), io::stdout().is_terminal());
+        Self { width: width::of_stdout(), color, unicode: unicode(), wide }
+    }
+
+    /// For standard error, where the plan goes when standard output is kept for a document.
+    #[must_use]
+    pub fn of_stderr(color: Color, wide: bool) -> Self {
+        let color = color.decide(&ColorEnv::read(), io::stderr().is_terminal());
+        Self { width: width::of_stderr(), color, unicode: unicode(), wide }
     }
 }
 
