@@ -1,6 +1,7 @@
 //! Everything that people and scripts see: the plan, the progress, the report. Rendering is pure; only `stream` and
 //! the progress display write.
 
+mod command;
 mod document;
 mod duration;
 pub mod escape;
@@ -9,6 +10,7 @@ mod look;
 pub mod names;
 pub mod plan;
 pub mod progress;
+pub mod report;
 mod row;
 #[cfg(test)]
 pub(crate) mod sample;
