@@ -18,7 +18,8 @@ pub(super) struct Row {
     /// Whether `name` is a count (`3 pods`) and not a name.
     pub(super) folded: bool,
     pub(super) why: String,
-    /// What to say where `why` is too long: the owner's name stands some rows above.
+    /// What to say where `why` is too long: a folded row's owner stands some rows above, and a label's prefix says
+    /// little.
     pub(super) short_why: Option<String>,
     pub(super) now: String,
 }
@@ -40,8 +41,17 @@ pub(super) fn rows(plan: &Plan, wide: bool, ellipsis: &str) -> Vec<Row> {
     } else {
         fold(&cascade, ellipsis)
     };
-    scaled.chain(deleted).chain(cascade).chain(kept).collect()
+    let mut rows: Vec<Row> = scaled.chain(deleted).chain(cascade).chain(kept).collect();
+    if !wide {
+        for row in rows.iter_mut().filter(|row| row.short_why.is_none() && row.why.contains(COMMON_PREFIX)) {
+            row.short_why = Some(row.why.replace(COMMON_PREFIX, &format!("{ellipsis}/")));
+        }
+    }
+    rows
 }
+
+/// Of Kubernetes' recommended labels.
+const COMMON_PREFIX: &str = "app.kubernetes.io/";
 
 fn row(tone: Tone, action: String, object: &PlanObject, why: String, now: String) -> Row {
     let shown = |text: String| escape::line(&text).into_owned();

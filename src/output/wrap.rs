@@ -16,7 +16,7 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
             used += gap + word.width();
             continue;
         }
-        let mut pieces = if word.width() <= width { vec![word] } else { pieces(word) };
+        let mut pieces = if word.width() <= width { vec![word] } else { pieces(word, width) };
         // A long word begins on the line that is already there if its first piece fits.
         if gap == 1 && pieces.len() > 1 && used + 1 + pieces[0].width() <= width {
             push(&mut lines, " ");
@@ -63,9 +63,15 @@ fn push(lines: &mut [String], text: &str) {
     }
 }
 
-/// A word, cut after each character that ends a part of it.
-fn pieces(word: &str) -> Vec<&str> {
-    word.split_inclusive(['/', '-', '.', '=', ':', ',', '_', '@']).collect()
+/// A word, cut after each character that ends a part of it; a part too long for a line is cut at its own joints.
+fn pieces(word: &str, width: usize) -> Vec<&str> {
+    let parts = word.split_inclusive(['/', '=', ':', ',', '@']);
+    parts
+        .flat_map(|part| {
+            let fits = part.width() <= width;
+            if fits { vec![part] } else { part.split_inclusive(['-', '.', '_']).collect() }
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -89,6 +95,8 @@ mod tests {
     fn long_words_break_at_their_joints() {
         assert_eq!(wrap("owned by Deployment/deployment-demo", 20), ["owned by Deployment/", "deployment-demo"]);
         assert_eq!(wrap("owned by Deployment/deployment-demo", 19), ["owned by", "Deployment/", "deployment-demo"]);
+        assert_eq!(wrap("label app.example.io/name=my-app", 22), ["label app.example.io/", "name=my-app"]);
+        assert_eq!(wrap("my-app-of-many-words", 12), ["my-app-of-", "many-words"]);
         assert_eq!(wrap("abcdefghij", 4), ["abcd", "efgh", "ij"]);
     }
 
