@@ -8,6 +8,7 @@ pub mod escape;
 pub mod json;
 mod look;
 pub mod names;
+pub mod nothing;
 pub mod plan;
 pub mod progress;
 pub mod report;
@@ -21,5 +22,6 @@ pub mod width;
 mod wrap;
 
 pub use document::{PlanDocument, ReportDocument};
+pub use progress::Progress;
 pub use look::{Look, unicode};
 pub use style::{Color, ColorEnv};
