@@ -47,7 +47,9 @@ spec: { selector: { app: demo }, ports: [ { port: 80 } ] }
 ";
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    println!("A throwaway control plane: etcd, API server, controllers, scheduler, fake nodes. Nothing else is touched.");
+    println!(
+        "A throwaway control plane: etcd, API server, controllers, scheduler, fake nodes. Nothing else is touched."
+    );
     let program = build_program()?;
     let plane = ControlPlane::builder().start()?;
     plant(&plane)?;

@@ -7,18 +7,14 @@ use crate::cluster::Failure;
 /// An error that ends the run with exit code 1.
 #[derive(Debug, Error)]
 pub enum Fatal {
-    #[error(
-        "namespace \"{namespace}\" not found in {place}; `kubectl get namespaces` lists those that are there"
-    )]
+    #[error("namespace \"{namespace}\" not found in {place}; `kubectl get namespaces` lists those that are there")]
     NoNamespace { namespace: String, place: String },
     #[error(
         "namespace \"{namespace}\" is being deleted as a whole, with everything in it; \
          `kubectl get namespace {namespace} -o yaml` says what holds it"
     )]
     NamespaceTerminating { namespace: String },
-    #[error(
-        "the server does not know you: {0}; check the context's user, or log in again"
-    )]
+    #[error("the server does not know you: {0}; check the context's user, or log in again")]
     Unauthorized(Failure),
     #[error(
         "nothing in namespace \"{namespace}\" may be listed: {failure}; \

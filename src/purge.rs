@@ -146,11 +146,11 @@ async fn decide(settings: &Settings, plan: &Plan) -> Answer {
         }
         Decision::Ask => {
             let app = plan.app.clone();
-            let data = plan.objects.iter().any(|object| {
-                object.action != Action::Keep && object.kind.is("", "PersistentVolumeClaim")
-            });
-            let question =
-                if data { confirm::Question::Name { app } } else { confirm::Question::YesNo { app } };
+            let data = plan
+                .objects
+                .iter()
+                .any(|object| object.action != Action::Keep && object.kind.is("", "PersistentVolumeClaim"));
+            let question = if data { confirm::Question::Name { app } } else { confirm::Question::YesNo { app } };
             let answer = tokio::task::spawn_blocking(move || confirm::ask(&question)).await.unwrap_or(Answer::No);
             if answer != Answer::Yes {
                 stream::to_stderr("Nothing was changed.\n");

@@ -1,10 +1,23 @@
 //! The cluster: the only folder that sends requests. Reading what it answers is pure.
 
 mod catalog;
+pub mod connection;
+pub mod credential;
+mod dial;
+pub mod environment;
+pub mod exec;
+pub mod flags;
 mod identity;
+pub mod kubeconfig;
 mod list;
+pub mod proxy;
 mod request;
+pub mod secret;
 mod specs;
+pub mod timeout;
+pub mod tls;
+pub mod transport;
+mod unreachable;
 mod warnings;
 mod watch;
 mod wire;

@@ -22,6 +22,6 @@ pub mod width;
 mod wrap;
 
 pub use document::{PlanDocument, ReportDocument};
-pub use progress::Progress;
 pub use look::{Look, unicode};
+pub use progress::Progress;
 pub use style::{Color, ColorEnv};

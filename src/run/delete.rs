@@ -50,7 +50,7 @@ impl Runner<'_> {
         if objects.is_empty() {
             return Waited::Gone;
         }
-        let begun = self.begin(phase, objects.len());
+        let begun = self.begin(phase, objects.iter().map(|object| object.uid.clone()).collect());
         let mut waited = Waited::Gone;
         for level in levels(&objects) {
             if self.stop.is_asked() {

@@ -36,7 +36,7 @@ impl<'a> Runner<'a> {
         }
         let groups = self.pods_below(&targets);
         let pods: Vec<String> = groups.values().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect();
-        let begun = self.begin(Phase::Drain, pods.len());
+        let begun = self.begin(Phase::Drain, pods.clone());
         // Watch before scaling: nothing that happens then is missed.
         self.watch_for(&pods);
         let scaled = self.scale_all(&targets).await;

@@ -111,7 +111,7 @@ async fn remains(runner: &mut Runner<'_>) -> Waited {
     if left.is_empty() {
         return Waited::Gone;
     }
-    let begun = runner.begin(Phase::Remains, left.len());
+    let begun = runner.begin(Phase::Remains, left.clone());
     let waited = runner.wait(Phase::Remains, &left, Bound { until: runner.deadline, stall: None }).await;
     runner.end(Phase::Remains, begun);
     waited

@@ -14,7 +14,7 @@ use crate::{
     cluster::{Change, Patience},
     inventory::{Detail, Inventory, Object, Quantity, Quota},
     plan::{Wave, charged},
-    report::QuotaChange,
+    report::{PhaseTime, QuotaChange},
 };
 
 /// The quota controller acts on pods that go; when it has not after this long, it does not.
@@ -147,7 +147,8 @@ impl Runner<'_> {
         let kind = inventory.objects().iter().find(|object| object.kind.is("", "ResourceQuota"));
         let (Some(quota), true) = (kind, total > 0 && pods_gone) else { return Waited::Gone };
         let pod = inventory.objects().iter().find(|object| object.kind.is("", "Pod")).map(|pod| pod.kind.clone());
-        let begun = self.begin(Phase::Quota, total);
+        self.tell(Event::Started { phase: Phase::Quota, total });
+        let begun = Instant::now();
         let until = self.within(LONGEST_WAIT);
         let (sender, mut changes) = tokio::sync::mpsc::unbounded_channel();
         let watch = self.cluster.watch(&quota.kind, sender);
@@ -184,7 +185,9 @@ impl Runner<'_> {
         };
         drop(watch);
         self.tell(Event::Remaining { phase: Phase::Quota, remaining: ledger.open_debts(true).count(), total });
-        self.end(Phase::Quota, begun);
+        let took = begun.elapsed();
+        self.phases.push(PhaseTime { name: Phase::Quota.name(), took });
+        self.tell(Event::Finished { phase: Phase::Quota, took });
         waited
     }
 

@@ -58,6 +58,9 @@ pub(super) struct Runner<'a> {
     /// By uid, what went wrong with an object, in sentences.
     pub(super) troubles: BTreeMap<String, Vec<String>>,
     pub(super) phases: Vec<PhaseTime>,
+    /// Uids of what the present phase waits for, and how many of them were last told to be there.
+    scope: Vec<String>,
+    counted: usize,
     by_uid: HashMap<&'a str, &'a PlanObject>,
     watches: HashMap<Arc<Kind>, Watch>,
     changes: mpsc::UnboundedReceiver<(Arc<Kind>, Change)>,
@@ -86,6 +89,8 @@ impl<'a> Runner<'a> {
             grace_period,
             troubles: BTreeMap::new(),
             phases: Vec::new(),
+            scope: Vec::new(),
+            counted: 0,
             by_uid: plan.objects.iter().map(|object| (object.uid.as_str(), object)).collect(),
             watches: HashMap::new(),
             changes,
@@ -117,16 +122,29 @@ impl<'a> Runner<'a> {
         }
     }
 
-    pub(super) fn begin(&self, phase: Phase, total: usize) -> Instant {
-        self.tell(Event::Started { phase, total });
+    /// Begins a phase that is over when these objects are gone.
+    pub(super) fn begin(&mut self, phase: Phase, scope: Vec<String>) -> Instant {
+        self.tell(Event::Started { phase, total: scope.len() });
+        self.scope = scope;
+        self.counted = self.scope.len();
         Instant::now()
     }
 
     pub(super) fn end(&mut self, phase: Phase, begun: Instant) {
+        self.count(phase);
         let took = begun.elapsed();
         self.phases.push(PhaseTime { name: phase.name(), took });
         self.tell_warnings();
         self.tell(Event::Finished { phase, took });
+    }
+
+    /// Tells how many of the phase's objects are still there, where that has changed.
+    fn count(&mut self, phase: Phase) {
+        let remaining = self.scope.iter().filter(|uid| !self.tracker.is_gone(uid)).count();
+        if remaining != self.counted {
+            self.counted = remaining;
+            self.tell(Event::Remaining { phase, remaining, total: self.scope.len() });
+        }
     }
 
     /// What is left of the time limit.
@@ -203,16 +221,11 @@ impl<'a> Runner<'a> {
     /// Waits until these objects are gone, by watch, and tells every 10 seconds what for.
     pub(super) async fn wait(&mut self, phase: Phase, uids: &[String], bound: Bound) -> Waited {
         self.catch_up(phase);
-        let total = uids.len();
         let begun = Instant::now();
         let mut told = begun;
-        let mut known = total;
         loop {
+            self.count(phase);
             let left: Vec<&String> = uids.iter().filter(|uid| !self.tracker.is_gone(uid)).collect();
-            if left.len() != known {
-                known = left.len();
-                self.tell(Event::Remaining { phase, remaining: known, total });
-            }
             if left.is_empty() {
                 return Waited::Gone;
             }
@@ -225,8 +238,9 @@ impl<'a> Runner<'a> {
             }
             if now.duration_since(told) >= TELL_EVERY {
                 told = now;
+                let remaining = left.len();
                 let blockers = self.blockers(left.into_iter().map(String::as_str), now);
-                self.tell(Event::Waiting { phase, waited: now.duration_since(begun), remaining: known, blockers });
+                self.tell(Event::Waiting { phase, waited: now.duration_since(begun), remaining, blockers });
             }
             self.watch_for(uids);
             let tick = [Some(now + Duration::from_secs(1)), bound.until].into_iter().flatten().min();

@@ -75,8 +75,7 @@ impl World {
     /// Waits until so many pods that a selector picks are Running.
     pub fn until_running(&self, selector: &str, count: usize) {
         self.until(&format!("{count} running pods of {selector}"), || {
-            let arguments =
-                ["get", "pods", "-l", selector, "--field-selector=status.phase=Running", "-o", "name"];
+            let arguments = ["get", "pods", "-l", selector, "--field-selector=status.phase=Running", "-o", "name"];
             (self.kubectl(&arguments).lines().count() == count).then_some(())
         });
     }
@@ -97,9 +96,9 @@ impl World {
     pub fn kubectl_purge(&self, arguments: &[&str]) -> Run {
         let mut command = self.plane.kubectl_command();
         let folder = PathBuf::from(PROGRAM).parent().unwrap().to_owned();
-        let path = std::env::join_paths(std::iter::once(folder).chain(std::env::split_paths(
-            &std::env::var_os("PATH").unwrap_or_default(),
-        )));
+        let path = std::env::join_paths(
+            std::iter::once(folder).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
+        );
         command.env("PATH", path.unwrap()).arg("purge").args(arguments).args(["-n", &self.namespace]);
         self.run(command)
     }
@@ -188,7 +187,12 @@ impl Run {
 
     #[track_caller]
     pub fn is_silent_of(self, text: &str) -> Self {
-        assert!(!self.stdout.contains(text) && !self.stderr.contains(text), "{text:?} in\n{}\n{}", self.stdout, self.stderr);
+        assert!(
+            !self.stdout.contains(text) && !self.stderr.contains(text),
+            "{text:?} in\n{}\n{}",
+            self.stdout,
+            self.stderr
+        );
         self
     }
 

@@ -25,7 +25,12 @@ metadata: { name: settings, labels: { app: demo } }
     assert!(run.took < Duration::from_secs(20), "{:?}", run.took);
     let run = run.says(&title).says("demo.example/hold").is_silent_of("Purged application");
     // What does not depend on the pod has gone all the same.
-    assert_eq!(world.names("deployments,replicasets,pods,configmaps"), ["configmap/kube-root-ca.crt", &pod], "{}", run.stdout);
+    assert_eq!(
+        world.names("deployments,replicasets,pods,configmaps"),
+        ["configmap/kube-root-ca.crt", &pod],
+        "{}",
+        run.stdout
+    );
 
     // It goes on from what the cluster holds, and says that the pod is on its way out already.
     let report = world.purge(&["app", "demo", "--yes", "--timeout", "2s", "-o", "json"]).exits(4).json();

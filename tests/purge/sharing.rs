@@ -96,12 +96,6 @@ spec: { containers: [ { name: main, image: demo, envFrom: [ { configMapRef: { na
     run.says("holds data (--delete-data)").says("also used by Pod/other").says("annotation kubectl-purge/keep: true");
     assert_eq!(
         world.names("configmaps,persistentvolumeclaims,pods"),
-        [
-            "configmap/kept",
-            "configmap/kube-root-ca.crt",
-            "configmap/shared",
-            "persistentvolumeclaim/data",
-            "pod/other"
-        ]
+        ["configmap/kept", "configmap/kube-root-ca.crt", "configmap/shared", "persistentvolumeclaim/data", "pod/other"]
     );
 }

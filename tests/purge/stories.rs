@@ -130,7 +130,8 @@ fn every_kind_of_workload_goes_and_no_replicaset_is_made_anew() {
     world.until_running("app=demo", 2);
     // A rollout history: several ReplicaSets, all but one of them at 0.
     for revision in ["one", "two", "three"] {
-        let patch = format!(r#"{{"spec":{{"template":{{"metadata":{{"annotations":{{"revision":"{revision}"}}}}}}}}}}"#);
+        let patch =
+            format!(r#"{{"spec":{{"template":{{"metadata":{{"annotations":{{"revision":"{revision}"}}}}}}}}}}"#);
         world.kubectl(&["patch", "deployment", "web", "-p", &patch]);
         world.kubectl(&["rollout", "status", "deployment", "web", "--timeout=60s"]);
     }
