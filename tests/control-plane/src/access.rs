@@ -46,7 +46,7 @@ impl ControlPlane {
         self.save(name, &kubeconfig)
     }
 
-    /// The token of a user declared with [`Builder::user`](crate::Builder::user), or of [`ADMIN`].
+    /// The token of a user declared with [`Builder::user`](crate::Builder::user), or of [`ADMIN`](crate::ADMIN).
     ///
     /// # Errors
     /// [`Error::UnknownUser`]; on an existing cluster there are none.
