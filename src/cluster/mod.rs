@@ -1,15 +1,63 @@
-//! From kubeconfig and flags to a client. The only folder that sends requests.
+//! The cluster: the only folder that sends requests. Reading what it answers is pure.
 
+mod catalog;
 pub mod connection;
 pub mod credential;
 mod dial;
 pub mod environment;
 pub mod exec;
 pub mod flags;
+mod identity;
 pub mod kubeconfig;
+mod list;
 pub mod proxy;
+mod request;
 pub mod secret;
+mod specs;
 pub mod timeout;
 pub mod tls;
 pub mod transport;
 mod unreachable;
+mod warnings;
+mod watch;
+mod wire;
+mod write;
+
+use std::{sync::Arc, time::Duration};
+
+pub use catalog::{Catalog, Served};
+pub use identity::NamespaceState;
+pub use list::Listing;
+pub use request::{Failure, Patience};
+pub use warnings::Warnings;
+pub use watch::{Change, Changes, Watch};
+pub use write::{Deleted, Deletion, Trial};
+
+/// A connection to one namespace of one cluster. Cheap to clone: all clones share one connection.
+#[derive(Clone)]
+pub struct Cluster {
+    client: kube::Client,
+    namespace: Arc<str>,
+    request_timeout: Option<Duration>,
+    warnings: Arc<Warnings>,
+}
+
+impl Cluster {
+    /// Over a client that is connected. `request_timeout` bounds each request; watches it does not bound.
+    #[must_use]
+    pub fn new(client: kube::Client, namespace: &str, request_timeout: Option<Duration>) -> Self {
+        Self { client, namespace: namespace.into(), request_timeout, warnings: Arc::default() }
+    }
+
+    /// The one namespace whose objects this connection lists and changes.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Warnings that the server sent along with its answers.
+    #[must_use]
+    pub fn warnings(&self) -> &Warnings {
+        &self.warnings
+    }
+}

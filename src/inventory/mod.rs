@@ -1,12 +1,15 @@
 //! What is in the namespace: every object once, its owners and what it refers to. Pure.
 
 mod detail;
+#[allow(clippy::module_inception)]
+mod inventory;
 mod kind;
 mod object;
 mod quantity;
 mod selector;
 
 pub use detail::{Claim, Detail, Pod, Quota, QuotaScope, References, Service, Workload};
+pub use inventory::{Controller, Inventory, Stray};
 pub use kind::Kind;
 pub use object::{Object, OwnerRef};
 pub use quantity::Quantity;

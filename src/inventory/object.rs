@@ -8,6 +8,8 @@ use super::{Detail, Kind};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnerRef {
     pub uid: String,
+    /// API group of the owner's kind, as the reference says; empty for the core group.
+    pub group: String,
     pub kind: String,
     pub name: String,
     /// Whether this owner is the managing controller; at most one is.

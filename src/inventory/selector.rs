@@ -60,14 +60,14 @@ impl Selector {
 }
 
 /// `metav1.LabelSelector` as it stands in a spec.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LabelSelector {
     match_labels: Option<BTreeMap<String, String>>,
     match_expressions: Option<Vec<Expression>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 struct Expression {
     key: String,
     operator: String,

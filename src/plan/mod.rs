@@ -2,12 +2,21 @@
 //!
 //! Everything here is pure: it knows neither the client nor the terminal nor the clock.
 
+mod digest;
+mod draft;
+mod frees;
+mod keep;
 mod reason;
+mod selection;
 mod wave;
 
 use std::sync::Arc;
 
+pub use digest::digest;
+pub use draft::Choices;
+pub use frees::charged;
 pub use reason::Reason;
+pub use selection::{APP_LABELS, Question, Selection};
 pub use wave::Wave;
 
 use crate::inventory::Kind;
@@ -69,6 +78,10 @@ pub struct PlanObject {
     pub terminating: bool,
     /// Uids of the other planned objects that this one uses while it lives (a pod its ConfigMaps, …).
     pub uses: Vec<String>,
+    /// A pod that runs no more (Succeeded, Failed): deleted, not waited for while draining.
+    pub finished: bool,
+    /// The node of a pod.
+    pub node: Option<String>,
 }
 
 impl PlanObject {

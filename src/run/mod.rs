@@ -1,5 +1,157 @@
 //! The run: drain, delete, wait, verify. Emits events and prints nothing.
 
+mod delete;
+mod diagnose;
+mod drain;
 mod event;
+mod quota;
+mod runner;
+mod stop;
+mod tracker;
+mod verify;
+
+use std::time::{Duration, Instant};
 
 pub use event::{Blocker, Event, Phase};
+pub use runner::Events;
+pub use stop::Stop;
+
+use quota::Ledger;
+use runner::{Bound, Runner, Waited};
+
+use crate::{
+    cluster::{Catalog, Cluster},
+    exit::Exit,
+    inventory::Inventory,
+    plan::{Blindness, Plan, Question, Wave},
+    report::{Outcome, Report},
+};
+
+/// What the user allows the run.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// For everything together; none: as long as it takes.
+    pub timeout: Option<Duration>,
+    /// Seconds given to each object; none leaves it to the object.
+    pub grace_period: Option<i64>,
+    /// A kind that could not be read is accepted as it is.
+    pub ignore_unavailable: bool,
+    /// A kind that may not be listed counts as one that could not be read.
+    pub strict: bool,
+}
+
+/// All that a run needs besides the plan.
+pub struct Mission<'a> {
+    pub cluster: &'a Cluster,
+    pub catalog: &'a Catalog,
+    pub question: &'a Question,
+    /// What the plan was made from.
+    pub inventory: &'a Inventory,
+    pub limits: &'a Limits,
+    pub events: Events,
+    pub stop: Stop,
+}
+
+/// Executes the plan. Whatever happens, a report says what became of each object.
+pub async fn run(mission: Mission<'_>, plan: Plan) -> Report {
+    let begun = Instant::now();
+    let Mission { cluster, catalog, question, inventory, limits, events, stop } = mission;
+    let mut runner = Runner::new(cluster, &plan, events, stop, limits.timeout, limits.grace_period);
+    let mut ledger = Ledger::open(&runner, inventory);
+
+    let (scaled, waited) = runner.drain().await;
+    if waited == Waited::Stopped {
+        runner.restore(&scaled).await;
+        return interrupted(runner, begun, ledger);
+    }
+    runner.tell(Event::Irreversible);
+    for wave in Wave::ALL {
+        if runner.wave(wave).await == Waited::Stopped {
+            return interrupted(runner, begun, ledger);
+        }
+        if wave == Wave::Workloads && runner.await_quota(&mut ledger, inventory).await == Waited::Stopped {
+            return interrupted(runner, begun, ledger);
+        }
+    }
+    if remains(&mut runner).await == Waited::Stopped {
+        return interrupted(runner, begun, ledger);
+    }
+    let found = runner.verify(catalog, question, &mut ledger).await;
+
+    let Runner { phases, .. } = runner;
+    let mut plan = plan;
+    for unseen in found.unseen {
+        if !plan.unseen.iter().any(|known| known.resource == unseen.resource) {
+            plan.unseen.push(unseen);
+        }
+    }
+    let mut report = Report {
+        outcomes: found.outcomes,
+        newcomers: found.newcomers,
+        quota: ledger.into_changes(),
+        phases,
+        verified: found.error.is_none(),
+        verify_error: found.error,
+        took: begun.elapsed(),
+        exit: Exit::Done,
+        plan,
+    };
+    report.exit = verdict(&report, limits);
+    report
+}
+
+/// What is still on its way out gets the rest of the time.
+async fn remains(runner: &mut Runner<'_>) -> Waited {
+    let left: Vec<String> = runner
+        .plan
+        .going()
+        .map(|object| object.uid.clone())
+        .filter(|uid| runner.tracker.is_going(uid) && !runner.tracker.is_gone(uid))
+        .collect();
+    if left.is_empty() {
+        return Waited::Gone;
+    }
+    let begun = runner.begin(Phase::Remains, left.clone());
+    let waited = runner.wait(Phase::Remains, &left, Bound { until: runner.deadline, stall: None }).await;
+    runner.end(Phase::Remains, begun);
+    waited
+}
+
+fn interrupted(mut runner: Runner<'_>, begun: Instant, ledger: Ledger) -> Report {
+    runner.tell_warnings();
+    runner.catch_up(Phase::Remains);
+    Report {
+        outcomes: runner.plan.objects.iter().map(|object| runner.outcome_by_watch(object)).collect(),
+        newcomers: Vec::new(),
+        quota: ledger.into_changes(),
+        phases: std::mem::take(&mut runner.phases),
+        verified: false,
+        verify_error: None,
+        took: begun.elapsed(),
+        exit: Exit::Interrupted,
+        plan: runner.plan.clone(),
+    }
+}
+
+/// The exit code that the outcome deserves.
+fn verdict(report: &Report, limits: &Limits) -> Exit {
+    let undone =
+        report.outcomes.iter().any(|outcome| matches!(outcome, Outcome::Left { .. } | Outcome::Recreated { .. }));
+    let unreleased = report.verified && report.quota.iter().any(|quota| !quota.released);
+    if undone || !report.newcomers.is_empty() || unreleased {
+        Exit::Incomplete
+    } else if !report.verified || is_unproven(&report.plan, limits) {
+        Exit::Unproven
+    } else {
+        Exit::Done
+    }
+}
+
+/// Whether something that could not be read leaves room for doubt.
+#[must_use]
+pub fn is_unproven(plan: &Plan, limits: &Limits) -> bool {
+    plan.unseen.iter().any(|unseen| match unseen.why {
+        Blindness::Unavailable => !limits.ignore_unavailable,
+        Blindness::Forbidden => limits.strict,
+    })
+}

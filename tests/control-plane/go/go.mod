@@ -1,3 +1,8 @@
+// What the control plane of the tests is built from: the tools below, by `go build tool`.
+//
+// k8s.io/kubernetes requires its staging modules as v0.0.0, so each of them needs a replace line. For
+// another Kubernetes release change its version and theirs (v1.37.2 goes with v0.37.2), look for staging
+// modules that are new, and run `go mod tidy`.
 module control-plane
 
 go 1.26.0

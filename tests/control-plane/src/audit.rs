@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::control_plane::{ControlPlane, PATIENCE, PAUSE};
+use crate::error::Error;
+use crate::random;
 use crate::users::COMPONENTS;
 
 /// How much of each request is recorded.
@@ -142,6 +145,31 @@ impl AuditEvent {
         self.json.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
     }
 }
+
+impl ControlPlane {
+    /// Every request that the API server has answered so far, in the order of its log; needs
+    /// [`Builder::audit_log`].
+    ///
+    /// A request is logged just after it is answered. This makes one of its own and waits until that is
+    /// in the log (and leaves it out), so that what was answered before the call is there.
+    ///
+    /// # Errors
+    /// Without an audit log; when the API server does not answer.
+    pub fn audit_events(&self) -> Result<Vec<AuditEvent>, Error> {
+        let own = self.own("an audit log")?;
+        let parsed = |log: &str| parse(log).map_err(|source| Error::Json { what: "the audit log".to_owned(), source });
+        let marker = format!("{MARKER}{}", random::hex(8)?);
+        self.kubectl(&["get", "--raw", &marker]).ok()?;
+        self.wait_until("the audit log to catch up", PATIENCE, PAUSE, || {
+            let events = parsed(&own.audit_log()?)?;
+            let caught_up = events.iter().any(|event| event.uri() == marker);
+            Ok(caught_up.then(|| events.into_iter().filter(|event| !event.uri().starts_with(MARKER)).collect()))
+        })
+    }
+}
+
+/// A request that changes nothing and that no client makes.
+const MARKER: &str = "/version?marker=";
 
 /// The events of a log, one JSON document a line. The last line may still be being written.
 pub(crate) fn parse(log: &str) -> Result<Vec<AuditEvent>, serde_json::Error> {

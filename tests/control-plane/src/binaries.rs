@@ -75,7 +75,7 @@ fn cache() -> PathBuf {
     if let Some(cache) = env::var_os(CACHE_VARIABLE).filter(|cache| !cache.is_empty()) {
         return PathBuf::from(cache);
     }
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new("."));
     let target = env::var_os("CARGO_TARGET_DIR").filter(|target| !target.is_empty());
     // `join` keeps an absolute CARGO_TARGET_DIR as it is.
     workspace.join(target.unwrap_or_else(|| "target".into())).join("control-plane")

@@ -54,7 +54,7 @@ pub enum Error {
     },
 
     /// Something that was waited for did not come true in time.
-    #[error("waited {} s for {what}, in vain{}", .waited.as_secs(), hint(.log))]
+    #[error("waited {} s for {what}, in vain{}", .waited.as_secs_f64(), hint(.log))]
     NotInTime {
         /// What was waited for.
         what: String,

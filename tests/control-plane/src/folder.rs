@@ -11,9 +11,9 @@ use crate::random;
 /// What every folder's name begins with, so that a person can tell whose it is.
 pub const FOLDER_PREFIX: &str = "kubectl-purge-control-plane-";
 
-/// A unix socket's path may not be longer than some hundred bytes, and macOS's temporary folders are
-/// half of that already.
-const LONGEST: usize = 80;
+/// The path of a unix socket in the folder may have 103 bytes on macOS, whose temporary folders are half
+/// of that already.
+const LONGEST: usize = 92;
 
 /// A path that nobody else has.
 pub(crate) fn path() -> Result<PathBuf, Error> {

@@ -15,17 +15,19 @@ const ANCHOR: &str = "trap '' HUP INT QUIT TERM; exec sleep 2147483647";
 
 /// `$1` is the process group, `$2` the folder. Standard input ends when the last copy of the pipe's
 /// write end is closed, however its owner came to close it. Killed rather than asked: there is
-/// nothing in a throwaway control plane to save, and the folder must not be written to while it goes.
+/// nothing in a throwaway control plane to save. Whether the killed are gone cannot be asked, since
+/// the dead whom nobody has buried yet count; that the folder is gone and stays so is what matters.
 const GUARDIAN: &str = r#"
 trap '' HUP INT QUIT TERM
 while read -r _; do :; done
 kill -s KILL -- "-$1"
-tries=0
-while kill -s 0 -- "-$1" && [ "$tries" -lt 200 ]; do
-    tries=$((tries + 1))
-    sleep 0.05 || sleep 1
-done
 rm -rf -- "$2"
+tries=0
+while [ -e "$2" ] && [ "$tries" -lt 100 ]; do
+    tries=$((tries + 1))
+    sleep 0.1 || sleep 1
+    rm -rf -- "$2"
+done
 "#;
 
 /// A shell of its own process group that waits for this process to end, then kills the components
@@ -64,9 +66,10 @@ impl Guardian {
 impl Drop for Guardian {
     fn drop(&mut self) {
         self.lifeline = None;
-        // The group counts as alive until its leader has been reaped.
-        let _ = self.anchor.wait();
         let _ = self.shell.wait();
+        // Dead by now, unless somebody has killed the guardian.
+        let _ = self.anchor.kill();
+        let _ = self.anchor.wait();
     }
 }
 

@@ -66,6 +66,7 @@ impl Kubectl {
 
 /// What a kubectl did.
 #[derive(Debug, Clone)]
+#[must_use = "a kubectl that failed says so only here"]
 pub struct KubectlOutput {
     /// The command line after `kubectl`.
     pub arguments: String,

@@ -18,6 +18,7 @@
 
 #![warn(missing_docs)]
 
+mod access;
 mod arguments;
 mod audit;
 mod binaries;
@@ -32,7 +33,9 @@ mod go_build;
 mod guardian;
 mod kubeconfig;
 mod kubectl;
+mod lifecycle;
 mod nodes;
+mod objects;
 mod own;
 mod port;
 mod process;

@@ -25,7 +25,7 @@ use crate::wait;
 
 /// What etcd and the API server may take to answer. They need a second or two on an idle machine; a
 /// test run that compiles beside them has been seen to need twenty times that.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// etcd, the API server, the controllers, the scheduler and kwok.
 pub(crate) struct Own {

@@ -13,8 +13,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::component::Component;
 use crate::error::{Doing as _, Error};
 
-/// How long a component that was asked to stop may take before it is killed.
-const GRACE: Duration = Duration::from_secs(10);
+/// How long a component that was asked to stop may take before it is killed. Most need 50 ms; the API
+/// server and etcd stop listening at once, and then wait for others to hang up, which the controllers'
+/// watches never do. What they have acknowledged is written by then.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// How much of a log an error shows.
 const TAIL: usize = 20;

@@ -25,7 +25,7 @@ pub(crate) struct User {
 }
 
 impl User {
-    pub(crate) fn new(name: &str, groups: &[&str]) -> Result<Self, Error> {
+    pub(crate) fn new(name: &str, groups: &[impl ToString]) -> Result<Self, Error> {
         let groups = groups.iter().map(ToString::to_string).collect();
         Ok(Self { name: name.to_owned(), groups, token: random::hex(24)? })
     }

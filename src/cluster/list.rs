@@ -1,0 +1,166 @@
+//! Lists: everything in the namespace, page by page, all kinds at once.
+
+use std::{collections::HashSet, sync::Arc};
+
+use futures_util::{StreamExt as _, stream};
+
+use super::{
+    Catalog, Cluster, Failure, Patience,
+    catalog::Served,
+    request::Call,
+    wire::{Bare, Item as _, Page, Reading},
+};
+use crate::{
+    inventory::{Inventory, Kind, Object},
+    plan::{Blindness, Unseen},
+};
+
+/// Lists in flight at once. They share one connection; the server's fairness queues decide how fast they go.
+const LISTS_AT_ONCE: usize = 64;
+/// Objects a page: enough that few round trips are needed, few enough that a page is parsed in little memory.
+const PAGE: usize = 500;
+
+/// A list as of one moment.
+#[derive(Debug, Default)]
+pub struct Listing {
+    pub objects: Vec<Object>,
+    /// Where a watch goes on from.
+    pub resource_version: String,
+}
+
+impl Cluster {
+    /// Lists every kind of the catalog in the namespace. A kind that can't be listed is unseen, never empty.
+    pub async fn inventory(&self, catalog: &Catalog, patience: Patience) -> Result<(Inventory, Vec<Unseen>), Failure> {
+        let mut lists = stream::iter(&catalog.kinds)
+            .map(|served| async move { (served, self.list_served(served, patience).await) })
+            .buffered(LISTS_AT_ONCE);
+        let mut objects = Vec::new();
+        let mut unseen = catalog.unseen.clone();
+        let mut listed = HashSet::new();
+        let mut refusal = None;
+        while let Some((served, list)) = lists.next().await {
+            match list {
+                Ok(list) => {
+                    listed.insert((served.kind.group.clone(), served.kind.kind.clone()));
+                    objects.extend(list.objects);
+                }
+                // The kind went away between discovery and list: there are no objects of it.
+                Err(failure) if failure.is_not_found() => {}
+                Err(failure @ Failure::Api { code: 401, .. }) => return Err(failure),
+                Err(failure) => {
+                    let why = if failure.is_forbidden() { Blindness::Forbidden } else { Blindness::Unavailable };
+                    unseen.push(Unseen { resource: served.kind.resource(), why, message: failure.to_string() });
+                    refusal.get_or_insert(failure);
+                }
+            }
+        }
+        match refusal {
+            Some(failure) if listed.is_empty() => Err(failure),
+            _ => {
+                let inventory = Inventory::new(&self.namespace, objects, listed);
+                Ok((inventory.map_err(|stray| Failure::Nonsense(stray.to_string()))?, unseen))
+            }
+        }
+    }
+
+    /// At the kind's best version; where that one can't answer (a conversion webhook is down), at its others.
+    async fn list_served(&self, served: &Served, patience: Patience) -> Result<Listing, Failure> {
+        let first = match self.list(&served.kind, patience).await {
+            Err(failure) if failure.is_passing() => failure,
+            answer => return answer,
+        };
+        for other in &served.others {
+            if let Ok(list) = self.list(other, patience).await {
+                return Ok(list);
+            }
+        }
+        Err(first)
+    }
+
+    /// All objects of one kind. A list that expires between two pages (410) begins again, in one piece.
+    pub async fn list(&self, kind: &Arc<Kind>, patience: Patience) -> Result<Listing, Failure> {
+        self.list_as(kind, Reading::of(kind), patience).await
+    }
+
+    pub(super) async fn list_as(
+        &self,
+        kind: &Arc<Kind>,
+        reading: Reading,
+        patience: Patience,
+    ) -> Result<Listing, Failure> {
+        match self.list_pages(kind, reading, Some(PAGE), patience).await {
+            Err(failure) if failure.is_expired() => self.list_pages(kind, reading, None, patience).await,
+            answer => answer,
+        }
+    }
+
+    async fn list_pages(
+        &self,
+        kind: &Arc<Kind>,
+        reading: Reading,
+        limit: Option<usize>,
+        patience: Patience,
+    ) -> Result<Listing, Failure> {
+        let path = self.collection(kind);
+        let mut listing = Listing::default();
+        let mut next = String::new();
+        loop {
+            let mut query = Vec::new();
+            query.extend(limit.map(|limit| format!("limit={limit}")));
+            query.extend((!next.is_empty()).then(|| format!("continue={}", escaped(&next))));
+            let call = Call::get(with_query(&path, &query)).accept(reading.accept_list());
+            let bytes = self.send(&call, patience).await?;
+            let page: Page = reading.page(kind, &bytes).map_err(|error| nonsense(kind, &error))?;
+            listing.objects.extend(page.objects);
+            listing.resource_version = page.resource_version;
+            next = page.next;
+            if next.is_empty() {
+                return Ok(listing);
+            }
+        }
+    }
+
+    /// One object's metadata; none where there is no object of that name.
+    pub async fn get(&self, kind: &Arc<Kind>, name: &str) -> Result<Option<Object>, Failure> {
+        let call = Call::get(self.item(kind, name)).accept(Reading::Metadata.accept_object());
+        match self.send(&call, Patience::RUN).await {
+            Ok(bytes) => {
+                let bare: Bare = serde_json::from_slice(&bytes).map_err(|error| nonsense(kind, &error))?;
+                Ok(Some(bare.into_object(kind)))
+            }
+            Err(failure) if failure.is_not_found() => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// The path of a kind's objects in the namespace.
+    pub(super) fn collection(&self, kind: &Kind) -> String {
+        let Kind { group, version, plural, .. } = kind;
+        let root = if group.is_empty() { "/api".to_owned() } else { format!("/apis/{group}") };
+        format!("{root}/{version}/namespaces/{}/{plural}", self.namespace)
+    }
+
+    /// The path of one object. Names may hold what a path may not (`system:node`).
+    pub(super) fn item(&self, kind: &Kind, name: &str) -> String {
+        format!("{}/{}", self.collection(kind), escaped(name))
+    }
+}
+
+pub(super) fn with_query(path: &str, query: &[String]) -> String {
+    if query.is_empty() { path.to_owned() } else { format!("{path}?{}", query.join("&")) }
+}
+
+/// Percent-encoded but for what RFC 3986 calls unreserved.
+pub(super) fn escaped(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+pub(super) fn nonsense(kind: &Kind, error: &serde_json::Error) -> Failure {
+    // Where the parse failed is told, what it stumbled on is not: it may be anything.
+    Failure::Nonsense(format!("{}: line {}, column {}", kind.resource(), error.line(), error.column()))
+}

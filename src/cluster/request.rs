@@ -1,0 +1,253 @@
+//! One request to the API server: bounded in time, retried only where that is safe, its errors as data.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{Method, Request, StatusCode, header};
+use http_body_util::BodyExt as _;
+use kube::client::Body;
+use serde::Deserialize;
+use thiserror::Error;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::Cluster;
+
+/// A request that the API server, or the way to it, did not answer as asked.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Failure {
+    /// The server's `Status`: its HTTP code and its own words.
+    #[error("{message}")]
+    Api {
+        code: u16,
+        reason: String,
+        message: String,
+        /// The server's `Retry-After`.
+        retry_after: Option<Duration>,
+    },
+    /// Nothing like an answer: refused, reset, closed half-way.
+    #[error("the connection to the server failed: {0}")]
+    Transport(String),
+    /// No answer in time.
+    #[error("the server did not answer within {}s", .0.as_secs_f64())]
+    Timeout(Duration),
+    /// An answer that is not what an API server says: a proxy's HTML page, a cut body.
+    #[error("the answer is not from a Kubernetes API server: {0}")]
+    Nonsense(String),
+}
+
+impl Failure {
+    /// The HTTP code of the server's answer, where there was one.
+    #[must_use]
+    pub const fn code(&self) -> Option<u16> {
+        match self {
+            Self::Api { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+
+    /// 404: not there.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        self.code() == Some(404)
+    }
+
+    /// 401 or 403: not allowed.
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self.code(), Some(401 | 403))
+    }
+
+    /// 409: a precondition did not hold, or somebody was faster.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        self.code() == Some(409)
+    }
+
+    /// 410: the resourceVersion or the continue token is too old.
+    #[must_use]
+    pub fn is_expired(&self) -> bool {
+        self.code() == Some(410)
+    }
+
+    /// Whether the same request may well succeed a moment later. A webhook that is down answers 500.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Api { code, .. } => matches!(code, 429 | 500 | 502 | 503 | 504),
+            Self::Transport(_) | Self::Timeout(_) | Self::Nonsense(_) => true,
+        }
+    }
+}
+
+/// How much trouble a request may take before it is given up.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Until the head of the answer, each time.
+    pub answer: Duration,
+    /// For all tries together; none begins after it.
+    pub total: Duration,
+}
+
+impl Patience {
+    /// While a person waits for the plan: an API that does not answer within seconds is unseen.
+    pub const PLAN: Self = Self { answer: Duration::from_secs(4), total: Duration::from_millis(1500) };
+    /// While the run goes on: long enough for an API server to restart.
+    pub const RUN: Self = Self { answer: Duration::from_secs(15), total: Duration::from_secs(30) };
+}
+
+/// Silence in the middle of an answer that is taken for a broken connection.
+const BODY_SILENCE: Duration = Duration::from_secs(10);
+
+/// A request in parts, so that it can be sent again.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) method: Method,
+    pub(super) path: String,
+    pub(super) accept: &'static str,
+    pub(super) content_type: &'static str,
+    pub(super) body: Vec<u8>,
+}
+
+pub(super) const JSON: &str = "application/json";
+
+impl Call {
+    pub(super) fn get(path: String) -> Self {
+        Self { method: Method::GET, path, accept: JSON, content_type: JSON, body: Vec::new() }
+    }
+
+    pub(super) fn accept(mut self, accept: &'static str) -> Self {
+        self.accept = accept;
+        self
+    }
+
+    pub(super) fn request<B>(&self, body: impl FnOnce(Vec<u8>) -> B) -> Result<Request<B>, Failure> {
+        let mut request = Request::builder().method(&self.method).uri(&self.path).header(header::ACCEPT, self.accept);
+        if !self.body.is_empty() {
+            request = request.header(header::CONTENT_TYPE, self.content_type);
+        }
+        request.body(body(self.body.clone())).map_err(|error| Failure::Transport(error.to_string()))
+    }
+}
+
+/// `metav1.Status`, as much of it as is told on.
+#[derive(Deserialize)]
+struct Status {
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    reason: String,
+}
+
+impl Cluster {
+    /// Sends, and sends again while the failure is a passing one and patience lasts. Only for calls that may be
+    /// repeated: reads, deletes that carry a uid, patches that set an absolute value.
+    pub(super) async fn send(&self, call: &Call, patience: Patience) -> Result<Bytes, Failure> {
+        let begun = Instant::now();
+        let mut pause = Duration::from_millis(100);
+        loop {
+            let failure = match self.send_once(call, patience.answer).await {
+                Ok(bytes) => return Ok(bytes),
+                Err(failure) => failure,
+            };
+            let asked = match &failure {
+                Failure::Api { retry_after: Some(asked), .. } => *asked,
+                _ => Duration::ZERO,
+            };
+            let wait = pause.max(asked);
+            if !failure.is_passing() || begun.elapsed() + wait > patience.total {
+                return Err(failure);
+            }
+            tracing::debug!(method = %call.method, path = %call.path, %failure, "trying again in {wait:?}");
+            sleep(wait).await;
+            pause = (pause * 2).min(Duration::from_secs(2));
+        }
+    }
+
+    async fn send_once(&self, call: &Call, answer: Duration) -> Result<Bytes, Failure> {
+        let limit = self.request_timeout.unwrap_or(answer);
+        let begun = Instant::now();
+        let request = call.request(Body::from)?;
+        let response = timeout(limit, self.client.send(request))
+            .await
+            .map_err(|_| Failure::Timeout(limit))?
+            .map_err(|error| Failure::Transport(root_cause(&error)))?;
+        let (head, mut body) = response.into_parts();
+        for warning in head.headers.get_all(header::WARNING) {
+            if let Ok(text) = warning.to_str() {
+                self.warnings.add(text);
+            }
+        }
+        let mut bytes = BytesMut::new();
+        loop {
+            match timeout(BODY_SILENCE, body.frame()).await {
+                Err(_) => return Err(Failure::Timeout(BODY_SILENCE)),
+                Ok(None) => break,
+                Ok(Some(Err(error))) => return Err(Failure::Transport(root_cause(&error))),
+                Ok(Some(Ok(frame))) => {
+                    if let Ok(data) = frame.into_data() {
+                        bytes.extend_from_slice(&data);
+                    }
+                }
+            }
+        }
+        tracing::debug!(
+            method = %call.method, path = %call.path, status = head.status.as_u16(),
+            bytes = bytes.len(), milliseconds = begun.elapsed().as_millis(), "request"
+        );
+        if head.status.is_success() {
+            return Ok(bytes.freeze());
+        }
+        Err(api_failure(head.status, &head.headers, &bytes))
+    }
+}
+
+/// The server's answer to a request that it did not grant.
+pub(super) fn api_failure(status: StatusCode, headers: &http::HeaderMap, body: &[u8]) -> Failure {
+    let retry_after = headers
+        .get(header::RETRY_AFTER)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.trim().parse().ok())
+        .map(Duration::from_secs);
+    let (message, reason) = match serde_json::from_slice::<Status>(body) {
+        Ok(status) if !status.message.is_empty() => (status.message, status.reason),
+        _ => {
+            let text = String::from_utf8_lossy(&body[..body.len().min(200)]);
+            let line = text.lines().next().unwrap_or_default().trim().to_owned();
+            let plain = !line.is_empty() && !line.starts_with('<') && !line.starts_with('{');
+            (if plain { line } else { status.to_string() }, String::new())
+        }
+    };
+    Failure::Api { code: status.as_u16(), reason, message, retry_after }
+}
+
+/// The innermost cause, which names the trouble; the outer ones only repeat that a request failed.
+pub(super) fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_api_failure_speaks_in_the_servers_words() {
+        let mut headers = http::HeaderMap::new();
+        headers.insert(header::RETRY_AFTER, "30".parse().unwrap());
+        let body = br#"{"kind":"Status","message":"pods is forbidden","reason":"Forbidden","code":403}"#;
+        let failure = api_failure(StatusCode::FORBIDDEN, &headers, body);
+        assert_eq!(failure.to_string(), "pods is forbidden");
+        assert!(failure.is_forbidden() && !failure.is_passing());
+        assert!(matches!(failure, Failure::Api { retry_after: Some(pause), .. } if pause.as_secs() == 30));
+    }
+
+    #[test]
+    fn a_page_of_html_is_not_repeated_to_the_user() {
+        let failure = api_failure(StatusCode::BAD_GATEWAY, &http::HeaderMap::new(), b"<html><body>oops</body></html>");
+        assert_eq!(failure.to_string(), "502 Bad Gateway");
+        assert!(failure.is_passing());
+    }
+}

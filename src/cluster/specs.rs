@@ -1,0 +1,537 @@
+//! Specs and statuses as the API writes them, each no larger than the detail it becomes.
+//!
+//! Source of the formats: `k8s.io/api` core/v1, apps/v1, batch/v1, policy/v1, networking.k8s.io/v1.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::wire::{Item, Metadata};
+use crate::inventory::{self, Detail, Kind, LabelSelector, Quantity, QuotaScope, References, Selector};
+
+type Map = BTreeMap<String, String>;
+
+/// Which of the shapes below a kind has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    Pod,
+    /// A `selector` with `matchLabels`, and a `template`.
+    Workload,
+    /// ReplicationController: its selector is a plain map.
+    Controller,
+    CronJob,
+    PodTemplate,
+    Service,
+    Selecting,
+    Claim,
+    Quota,
+}
+
+impl Shape {
+    pub(super) fn of(kind: &Kind) -> Option<Self> {
+        Some(match (kind.group.as_str(), kind.kind.as_str()) {
+            ("", "Pod") => Self::Pod,
+            ("", "ReplicationController") => Self::Controller,
+            ("", "PodTemplate") => Self::PodTemplate,
+            ("", "Service") => Self::Service,
+            ("", "PersistentVolumeClaim") => Self::Claim,
+            ("", "ResourceQuota") => Self::Quota,
+            ("apps", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet") | ("batch", "Job") => Self::Workload,
+            ("batch", "CronJob") => Self::CronJob,
+            ("policy", "PodDisruptionBudget") | ("networking.k8s.io", "NetworkPolicy") => Self::Selecting,
+            _ => return None,
+        })
+    }
+}
+
+/// Declares an object of `metadata` and the named parts, each absent or null as well as given.
+macro_rules! item {
+    ($name:ident { $($field:ident: $type:ty),* }) => {
+        #[derive(Clone, Debug, Default, Deserialize)]
+        #[serde(default)]
+        pub(super) struct $name {
+            metadata: Metadata,
+            $($field: Option<$type>,)*
+        }
+    };
+}
+
+item!(PodItem { spec: PodSpec, status: PodStatus });
+item!(WorkloadItem { spec: WorkloadSpec });
+item!(ControllerItem { spec: ControllerSpec });
+item!(CronJobItem { spec: CronJobSpec });
+item!(PodTemplateItem { template: Template });
+item!(ServiceItem { spec: ServiceSpec });
+item!(SelectingItem { spec: SelectingSpec });
+item!(ClaimItem { spec: ClaimSpec });
+item!(QuotaItem { spec: QuotaSpec, status: QuotaStatus });
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct PodSpec {
+    containers: Option<Vec<Container>>,
+    init_containers: Option<Vec<Container>>,
+    ephemeral_containers: Option<Vec<Container>>,
+    resources: Option<Resources>,
+    overhead: Option<Map>,
+    volumes: Option<Vec<Volume>>,
+    image_pull_secrets: Option<Vec<Named>>,
+    service_account_name: Option<String>,
+    node_name: Option<String>,
+    priority_class_name: Option<String>,
+    active_deadline_seconds: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Container {
+    resources: Option<Resources>,
+    restart_policy: Option<String>,
+    env: Option<Vec<Env>>,
+    env_from: Option<Vec<EnvFrom>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Resources {
+    requests: Option<Map>,
+    limits: Option<Map>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Env {
+    value_from: Option<EnvSource>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct EnvSource {
+    config_map_key_ref: Option<Named>,
+    secret_key_ref: Option<Named>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct EnvFrom {
+    config_map_ref: Option<Named>,
+    secret_ref: Option<Named>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Named {
+    name: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Volume {
+    name: String,
+    config_map: Option<Named>,
+    secret: Option<SecretVolume>,
+    persistent_volume_claim: Option<ClaimVolume>,
+    projected: Option<Projected>,
+    csi: Option<Csi>,
+    ephemeral: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SecretVolume {
+    secret_name: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ClaimVolume {
+    claim_name: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Projected {
+    sources: Option<Vec<Source>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Source {
+    config_map: Option<Named>,
+    secret: Option<Named>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Csi {
+    node_publish_secret_ref: Option<Named>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct PodStatus {
+    phase: String,
+    reason: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Template {
+    metadata: Option<TemplateMetadata>,
+    spec: Option<PodSpec>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct TemplateMetadata {
+    labels: Option<Map>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct WorkloadSpec {
+    replicas: Option<i64>,
+    selector: Option<LabelSelector>,
+    template: Option<Template>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct ControllerSpec {
+    replicas: Option<i64>,
+    selector: Option<Map>,
+    template: Option<Template>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct CronJobSpec {
+    job_template: Option<JobTemplate>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct JobTemplate {
+    spec: Option<WorkloadSpec>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct ServiceSpec {
+    selector: Option<Map>,
+    r#type: Option<String>,
+    ports: Option<Vec<Port>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Port {
+    node_port: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SelectingSpec {
+    /// PodDisruptionBudget.
+    selector: Option<LabelSelector>,
+    /// NetworkPolicy.
+    pod_selector: Option<LabelSelector>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ClaimSpec {
+    resources: Option<Resources>,
+    storage_class_name: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct QuotaSpec {
+    scopes: Option<Vec<String>>,
+    scope_selector: Option<ScopeSelector>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ScopeSelector {
+    match_expressions: Option<Vec<ScopeExpression>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ScopeExpression {
+    scope_name: String,
+    operator: String,
+    values: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct QuotaStatus {
+    hard: Option<Map>,
+    used: Option<Map>,
+}
+
+impl Item for PodItem {
+    fn parts(self) -> (Metadata, Detail) {
+        let spec = self.spec.unwrap_or_default();
+        let status = self.status.unwrap_or_default();
+        let mut uses = spec.references();
+        // A generic ephemeral volume's claim is called after pod and volume.
+        for volume in spec.volumes.iter().flatten().filter(|volume| volume.ephemeral.is_some()) {
+            uses.claims.insert(format!("{}-{}", self.metadata.name(), volume.name));
+        }
+        let pod = inventory::Pod {
+            phase: status.phase,
+            reason: status.reason,
+            charge: spec.charge(),
+            uses,
+            node: spec.node_name,
+            priority_class: spec.priority_class_name,
+            active_deadline: spec.active_deadline_seconds.is_some(),
+        };
+        (self.metadata, Detail::Pod(Box::new(pod)))
+    }
+}
+
+fn workload(replicas: Option<i64>, selector: Option<Selector>, template: Option<Template>) -> Detail {
+    let template = template.unwrap_or_default();
+    Detail::Workload(inventory::Workload {
+        selector,
+        template_labels: template.metadata.and_then(|metadata| metadata.labels).unwrap_or_default(),
+        replicas,
+        uses: template.spec.map(|spec| spec.references()).unwrap_or_default(),
+    })
+}
+
+impl Item for WorkloadItem {
+    fn parts(self) -> (Metadata, Detail) {
+        let spec = self.spec.unwrap_or_default();
+        (self.metadata, workload(spec.replicas, spec.selector.map(Selector::from), spec.template))
+    }
+}
+
+impl Item for ControllerItem {
+    fn parts(self) -> (Metadata, Detail) {
+        let spec = self.spec.unwrap_or_default();
+        (self.metadata, workload(spec.replicas, spec.selector.as_ref().map(Selector::from_map), spec.template))
+    }
+}
+
+impl Item for CronJobItem {
+    fn parts(self) -> (Metadata, Detail) {
+        let job = self.spec.and_then(|spec| spec.job_template).and_then(|template| template.spec);
+        (self.metadata, workload(None, None, job.and_then(|job| job.template)))
+    }
+}
+
+impl Item for PodTemplateItem {
+    fn parts(self) -> (Metadata, Detail) {
+        (self.metadata, workload(None, None, self.template))
+    }
+}
+
+impl Item for ServiceItem {
+    fn parts(self) -> (Metadata, Detail) {
+        let spec = self.spec.unwrap_or_default();
+        let service = inventory::Service {
+            selector: spec.selector.unwrap_or_default(),
+            service_type: spec.r#type.unwrap_or_default(),
+            node_ports: spec.ports.iter().flatten().filter(|port| port.node_port.is_some_and(|port| port > 0)).count(),
+        };
+        (self.metadata, Detail::Service(service))
+    }
+}
+
+impl Item for SelectingItem {
+    fn parts(self) -> (Metadata, Detail) {
+        let spec = self.spec.unwrap_or_default();
+        let selector = spec.selector.or(spec.pod_selector).map(Selector::from).unwrap_or_default();
+        (self.metadata, Detail::Selecting(selector))
+    }
+}
+
+impl Item for ClaimItem {
+    fn parts(self) -> (Metadata, Detail) {
+        let spec = self.spec.unwrap_or_default();
+        let requested = spec.resources.and_then(|resources| resources.requests?.remove("storage"));
+        (self.metadata, Detail::Claim(inventory::Claim { requested, storage_class: spec.storage_class_name }))
+    }
+}
+
+impl Item for QuotaItem {
+    fn parts(self) -> (Metadata, Detail) {
+        let spec = self.spec.unwrap_or_default();
+        let status = self.status.unwrap_or_default();
+        let plain = spec.scopes.unwrap_or_default().into_iter().map(|name| QuotaScope {
+            name,
+            operator: "Exists".to_owned(),
+            values: Vec::new(),
+        });
+        let selected = spec.scope_selector.and_then(|selector| selector.match_expressions).unwrap_or_default();
+        let selected = selected.into_iter().map(|expression| QuotaScope {
+            name: expression.scope_name,
+            operator: expression.operator,
+            values: expression.values.unwrap_or_default(),
+        });
+        let quota = inventory::Quota {
+            hard: status.hard.unwrap_or_default(),
+            used: status.used.unwrap_or_default(),
+            scopes: plain.chain(selected).collect(),
+        };
+        (self.metadata, Detail::Quota(quota))
+    }
+}
+
+impl PodSpec {
+    fn containers(&self) -> impl Iterator<Item = &Container> {
+        [&self.containers, &self.init_containers, &self.ephemeral_containers].into_iter().flatten().flatten()
+    }
+
+    /// What of its namespace the pod names.
+    fn references(&self) -> References {
+        let mut uses = References::default();
+        for container in self.containers() {
+            for source in container.env.iter().flatten().filter_map(|env| env.value_from.as_ref()) {
+                add(&mut uses.config_maps, source.config_map_key_ref.as_ref());
+                add(&mut uses.secrets, source.secret_key_ref.as_ref());
+            }
+            for source in container.env_from.iter().flatten() {
+                add(&mut uses.config_maps, source.config_map_ref.as_ref());
+                add(&mut uses.secrets, source.secret_ref.as_ref());
+            }
+        }
+        for volume in self.volumes.iter().flatten() {
+            add(&mut uses.config_maps, volume.config_map.as_ref());
+            uses.secrets.extend(volume.secret.as_ref().map(|secret| secret.secret_name.clone()));
+            uses.claims.extend(volume.persistent_volume_claim.as_ref().map(|claim| claim.claim_name.clone()));
+            add(&mut uses.secrets, volume.csi.as_ref().and_then(|csi| csi.node_publish_secret_ref.as_ref()));
+            for source in volume.projected.iter().filter_map(|projected| projected.sources.as_ref()).flatten() {
+                add(&mut uses.config_maps, source.config_map.as_ref());
+                add(&mut uses.secrets, source.secret.as_ref());
+            }
+        }
+        for secret in self.image_pull_secrets.iter().flatten() {
+            add(&mut uses.secrets, Some(secret));
+        }
+        uses.service_accounts.extend(self.service_account_name.clone().filter(|name| !name.is_empty()));
+        uses
+    }
+
+    /// What a quota charges for the pod, as `k8s.io/component-helpers/resource.PodRequests` adds it up: the larger
+    /// of all containers together and the costliest moment of the init containers (sidecars run on), or what is
+    /// given for the pod as a whole, plus overhead.
+    fn charge(&self) -> BTreeMap<String, Quantity> {
+        let mut charge = BTreeMap::new();
+        for (prefix, pick) in [
+            ("requests", (|resources: &Resources| resources.requests.as_ref()) as fn(&Resources) -> Option<&Map>),
+            ("limits", |resources| resources.limits.as_ref()),
+        ] {
+            let mut total = BTreeMap::new();
+            let of = |container: &Container| quantities(container.resources.as_ref().and_then(pick));
+            for container in self.containers.iter().flatten() {
+                add_all(&mut total, &of(container));
+            }
+            let mut sidecars = BTreeMap::new();
+            let mut peak = BTreeMap::new();
+            for init in self.init_containers.iter().flatten() {
+                if init.restart_policy.as_deref() == Some("Always") {
+                    add_all(&mut total, &of(init));
+                    add_all(&mut sidecars, &of(init));
+                    raise_all(&mut peak, &sidecars);
+                } else {
+                    let mut moment = of(init);
+                    add_all(&mut moment, &sidecars);
+                    raise_all(&mut peak, &moment);
+                }
+            }
+            raise_all(&mut total, &peak);
+            total.extend(quantities(self.resources.as_ref().and_then(pick)));
+            let overhead = quantities(self.overhead.as_ref());
+            for (resource, amount) in overhead {
+                // Overhead counts towards a limit only where there is one.
+                if prefix == "requests" || total.contains_key(&resource) {
+                    *total.entry(resource).or_default() += amount;
+                }
+            }
+            charge.extend(total.into_iter().map(|(resource, amount)| (format!("{prefix}.{resource}"), amount)));
+        }
+        charge
+    }
+}
+
+fn add(names: &mut std::collections::BTreeSet<String>, named: Option<&Named>) {
+    names.extend(named.map(|named| named.name.clone()).filter(|name| !name.is_empty()));
+}
+
+fn quantities(map: Option<&Map>) -> BTreeMap<String, Quantity> {
+    map.into_iter()
+        .flatten()
+        .filter_map(|(resource, amount)| Some((resource.clone(), Quantity::parse(amount)?)))
+        .collect()
+}
+
+fn add_all(to: &mut BTreeMap<String, Quantity>, more: &BTreeMap<String, Quantity>) {
+    for (resource, amount) in more {
+        *to.entry(resource.clone()).or_default() += *amount;
+    }
+}
+
+fn raise_all(to: &mut BTreeMap<String, Quantity>, at_least: &BTreeMap<String, Quantity>) {
+    for (resource, amount) in at_least {
+        let entry = to.entry(resource.clone()).or_default();
+        *entry = (*entry).max(*amount);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(json: &str) -> inventory::Pod {
+        match serde_json::from_str::<PodItem>(json).unwrap().parts().1 {
+            Detail::Pod(pod) => *pod,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_pod_is_charged_as_the_quota_charges_it() {
+        let pod = pod(r#"{"spec":{
+            "containers":[{"resources":{"requests":{"cpu":"500m"},"limits":{"cpu":"1"}}},{"resources":{"requests":{"cpu":"250m"}}}],
+            "initContainers":[
+                {"restartPolicy":"Always","resources":{"requests":{"cpu":"100m"}}},
+                {"resources":{"requests":{"cpu":"2","memory":"1Gi"}}}],
+            "overhead":{"cpu":"10m"}}}"#);
+        let charge: Vec<_> = pod.charge.iter().map(|(name, amount)| format!("{name}={amount}")).collect();
+        // 2 + the sidecar's 100m at the costliest moment, + 10m of overhead.
+        assert_eq!(charge, ["limits.cpu=1010m", "requests.cpu=2110m", "requests.memory=1073741824"]);
+    }
+
+    #[test]
+    fn what_is_given_for_the_pod_as_a_whole_stands_for_the_sum() {
+        let pod = pod(r#"{"spec":{"resources":{"requests":{"cpu":"3"}},
+            "containers":[{"resources":{"requests":{"cpu":"1","memory":"1"}}}]}}"#);
+        assert_eq!(pod.charge["requests.cpu"], Quantity::whole(3));
+        assert_eq!(pod.charge["requests.memory"], Quantity::whole(1));
+    }
+
+    #[test]
+    fn every_way_of_using_a_config_map_or_secret_is_seen() {
+        let pod = pod(
+            r#"{"metadata":{"name":"p"},"spec":{"serviceAccountName":"sa","imagePullSecrets":[{"name":"s1"}],
+            "containers":[{"env":[{"valueFrom":{"configMapKeyRef":{"name":"c1"}}},{"valueFrom":{"secretKeyRef":{"name":"s2"}}},{"value":"x"}],
+                "envFrom":[{"configMapRef":{"name":"c2"}},{"secretRef":{"name":"s3"}}]}],
+            "volumes":[{"name":"a","configMap":{"name":"c3"}},{"name":"b","secret":{"secretName":"s4"}},
+                {"name":"c","persistentVolumeClaim":{"claimName":"v1"}},{"name":"d","ephemeral":{}},
+                {"name":"e","projected":{"sources":[{"configMap":{"name":"c4"}},{"secret":{"name":"s5"}}]}},
+                {"name":"f","csi":{"nodePublishSecretRef":{"name":"s6"}}}]}}"#,
+        );
+        let join = |names: &std::collections::BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(" ");
+        assert_eq!(join(&pod.uses.config_maps), "c1 c2 c3 c4");
+        assert_eq!(join(&pod.uses.secrets), "s1 s2 s3 s4 s5 s6");
+        assert_eq!(join(&pod.uses.claims), "p-d v1");
+        assert_eq!(join(&pod.uses.service_accounts), "sa");
+    }
+}

@@ -1,0 +1,175 @@
+//! Writes: scaling and deleting. Each names the uid it means, so that it can only hit the object that was planned.
+
+use std::sync::Arc;
+
+use http::Method;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    Cluster, Failure, Patience,
+    request::{Call, JSON},
+    wire::Bare,
+};
+use crate::inventory::{Kind, Object};
+
+const MERGE_PATCH: &str = "application/merge-patch+json";
+
+/// Whether a write is meant, or only tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// The server does it.
+    No,
+    /// The server says what it would do: `dryRun=All`.
+    Yes,
+}
+
+/// What a delete carries besides the object's name.
+#[derive(Clone, Debug)]
+pub struct Deletion<'a> {
+    pub uid: &'a str,
+    /// For what nothing owns: a controller may have adopted it since, its uid unchanged.
+    pub resource_version: Option<&'a str>,
+    /// Seconds; none leaves it to the object.
+    pub grace_period: Option<i64>,
+    pub trial: Trial,
+}
+
+/// What the server answered to a delete.
+#[derive(Debug)]
+pub enum Deleted {
+    /// The object is gone from storage.
+    Gone,
+    /// Deletion has begun; the object stays until its grace period or finalizers end.
+    Begun(Box<Object>),
+    /// There was no such object any more.
+    Absent,
+}
+
+impl Cluster {
+    /// Deletes one object with `propagationPolicy: Background`: without it a batch/v1 Job orphans its pods, and
+    /// `Foreground` waits for a garbage collector that may not run.
+    pub async fn delete(&self, kind: &Arc<Kind>, name: &str, how: &Deletion<'_>) -> Result<Deleted, Failure> {
+        let mut preconditions = json!({ "uid": how.uid });
+        if let Some(version) = how.resource_version {
+            preconditions["resourceVersion"] = version.into();
+        }
+        let mut options = json!({
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "propagationPolicy": "Background",
+            "preconditions": preconditions,
+        });
+        if let Some(seconds) = how.grace_period {
+            options["gracePeriodSeconds"] = seconds.into();
+        }
+        if how.trial == Trial::Yes {
+            options["dryRun"] = json!(["All"]);
+        }
+        let call = Call {
+            method: Method::DELETE,
+            path: self.item(kind, name),
+            accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+            content_type: JSON,
+            body: options.to_string().into_bytes(),
+        };
+        match self.send(&call, Patience::RUN).await {
+            Ok(bytes) => Ok(deleted(kind, &bytes)),
+            Err(failure) if failure.is_not_found() => Ok(Deleted::Absent),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Sets the replica count through the `scale` subresource, if the object still has this uid.
+    pub async fn set_scale(
+        &self,
+        kind: &Arc<Kind>,
+        name: &str,
+        uid: &str,
+        replicas: i64,
+        trial: Trial,
+    ) -> Result<(), Failure> {
+        self.patch(&format!("{}/scale", self.item(kind, name)), uid, &json!({ "replicas": replicas }), trial).await
+    }
+
+    /// Sets the replica count in the object itself: for users who may not use the subresource.
+    pub async fn set_replicas(
+        &self,
+        kind: &Arc<Kind>,
+        name: &str,
+        uid: &str,
+        replicas: i64,
+        trial: Trial,
+    ) -> Result<(), Failure> {
+        self.patch(&self.item(kind, name), uid, &json!({ "replicas": replicas }), trial).await
+    }
+
+    /// Merges into an object's spec. The uid in the patch is a precondition: for another object of that name the
+    /// server answers 409.
+    async fn patch(&self, path: &str, uid: &str, spec: &serde_json::Value, trial: Trial) -> Result<(), Failure> {
+        let query = if trial == Trial::Yes { "?dryRun=All" } else { "" };
+        let call = Call {
+            method: Method::PATCH,
+            path: format!("{path}{query}"),
+            accept: JSON,
+            content_type: MERGE_PATCH,
+            body: json!({ "metadata": { "uid": uid }, "spec": spec }).to_string().into_bytes(),
+        };
+        self.send(&call, Patience::RUN).await.map(drop)
+    }
+
+    /// Replicas that an object asks for, by its `scale` subresource: for custom resources, whose spec is their own.
+    pub async fn scale(&self, kind: &Arc<Kind>, name: &str) -> Result<i64, Failure> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Scale {
+            spec: Spec,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Spec {
+            replicas: Option<i64>,
+        }
+        let path = format!("{}/scale", self.item(kind, name));
+        let bytes = self.send(&Call::get(path), Patience::PLAN).await?;
+        let scale: Scale =
+            serde_json::from_slice(&bytes).map_err(|_| Failure::Nonsense(format!("scale of {}", kind.resource())))?;
+        Ok(scale.spec.replicas.unwrap_or(0))
+    }
+}
+
+/// A `Status` says the object is gone; the object itself, that it is on its way out.
+fn deleted(kind: &Arc<Kind>, bytes: &[u8]) -> Deleted {
+    use super::wire::Item as _;
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Answer {
+        kind: String,
+    }
+    let is_status = serde_json::from_slice::<Answer>(bytes).is_ok_and(|answer| answer.kind == "Status");
+    if is_status {
+        return Deleted::Gone;
+    }
+    let bare: Bare = serde_json::from_slice(bytes).unwrap_or_default();
+    Deleted::Begun(Box::new(bare.into_object(kind)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_means_gone_and_an_object_means_begun() {
+        let kind = Arc::new(Kind {
+            group: String::new(),
+            version: "v1".into(),
+            kind: "Pod".into(),
+            plural: "pods".into(),
+            watchable: true,
+            scalable: false,
+        });
+        assert!(matches!(deleted(&kind, br#"{"kind":"Status","status":"Success"}"#), Deleted::Gone));
+        let begun = deleted(&kind, br#"{"kind":"PartialObjectMetadata","metadata":{"name":"p","finalizers":["f"]}}"#);
+        assert!(matches!(begun, Deleted::Begun(object) if object.finalizers == ["f"]));
+    }
+}

@@ -1,0 +1,119 @@
+//! Everything in the namespace, once per uid, and the owner graph over it.
+
+use std::collections::{HashMap, HashSet};
+
+use thiserror::Error;
+
+use super::{Detail, Object, OwnerRef};
+
+/// An object that does not lie in the namespace that was asked for.
+///
+/// The server answered another question than the one put to it; nothing may be planned from such an answer.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("the server listed {title} of namespace {found:?} where namespace {asked:?} was asked for")]
+pub struct Stray {
+    pub title: String,
+    pub found: String,
+    pub asked: String,
+}
+
+/// The state of an object's managing controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controller {
+    /// It has none.
+    None,
+    /// It is this object of the inventory.
+    Living(usize),
+    /// It was looked for and is gone.
+    Dead,
+    /// Its kind could not be looked through, or lies outside the namespace: it may well live.
+    Unknown,
+}
+
+/// The objects of one namespace as of one look, with the ties of ownership between them.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory {
+    objects: Vec<Object>,
+    by_uid: HashMap<String, usize>,
+    owners: Vec<Vec<usize>>,
+    children: Vec<Vec<usize>>,
+    /// Group and kind of what was listed to the end.
+    listed: HashSet<(String, String)>,
+}
+
+impl Inventory {
+    /// Puts the objects together. The first of several with one uid stands for all: two API groups can serve one
+    /// object. `listed` names group and kind of everything that was looked through.
+    pub fn new(
+        namespace: &str,
+        objects: impl IntoIterator<Item = Object>,
+        listed: HashSet<(String, String)>,
+    ) -> Result<Self, Stray> {
+        let mut this = Self { listed, ..Self::default() };
+        for object in objects {
+            if object.namespace != namespace {
+                return Err(Stray { title: object.title(), found: object.namespace, asked: namespace.to_owned() });
+            }
+            if !object.uid.is_empty() && !this.by_uid.contains_key(&object.uid) {
+                this.by_uid.insert(object.uid.clone(), this.objects.len());
+                this.objects.push(object);
+            }
+        }
+        this.children = vec![Vec::new(); this.objects.len()];
+        for (index, object) in this.objects.iter().enumerate() {
+            let mut owners: Vec<usize> = object.owners.iter().filter_map(|owner| this.find(&owner.uid)).collect();
+            owners.dedup();
+            owners.retain(|owner| *owner != index);
+            for owner in &owners {
+                this.children[*owner].push(index);
+            }
+            this.owners.push(owners);
+        }
+        Ok(this)
+    }
+
+    /// Every object; positions are what the other methods take and give.
+    #[must_use]
+    pub fn objects(&self) -> &[Object] {
+        &self.objects
+    }
+
+    /// Adds what was learnt of an object after the listing.
+    pub fn set_detail(&mut self, index: usize, detail: Detail) {
+        self.objects[index].detail = detail;
+    }
+
+    /// Where the object of this uid stands.
+    #[must_use]
+    pub fn find(&self, uid: &str) -> Option<usize> {
+        self.by_uid.get(uid).copied()
+    }
+
+    /// The living owners, joined by uid.
+    #[must_use]
+    pub fn owners(&self, index: usize) -> &[usize] {
+        &self.owners[index]
+    }
+
+    /// What names the object as an owner.
+    #[must_use]
+    pub fn children(&self, index: usize) -> &[usize] {
+        &self.children[index]
+    }
+
+    /// The state of the object's managing controller.
+    #[must_use]
+    pub fn controller(&self, index: usize) -> Controller {
+        self.objects[index].controller().map_or(Controller::None, |owner| self.owner_state(owner))
+    }
+
+    /// Whether the object of this reference lives, as far as was seen.
+    #[must_use]
+    pub fn owner_state(&self, owner: &OwnerRef) -> Controller {
+        match self.find(&owner.uid) {
+            Some(index) => Controller::Living(index),
+            None if self.listed.contains(&(owner.group.clone(), owner.kind.clone())) => Controller::Dead,
+            None => Controller::Unknown,
+        }
+    }
+}

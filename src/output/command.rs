@@ -1,0 +1,94 @@
+//! Commands for people to copy: what to type next.
+
+use crate::plan::Plan;
+
+/// Objects named in one command; more would only hide it.
+const MOST: usize = 5;
+
+/// The purge once more, at the same place.
+pub(super) fn purge(plan: &Plan) -> String {
+    let app = match plan.app.strip_prefix("-l ") {
+        Some(selector) => format!("-l {}", quoted(selector)),
+        None if is_selector(&plan.app) => format!("-l {}", quoted(&plan.app)),
+        None => quoted(&plan.app),
+    };
+    format!("kubectl purge app {app}{}", place(plan))
+}
+
+/// A look at objects named `type/name`.
+pub(super) fn look_at(plan: &Plan, names: &[String]) -> String {
+    let names: Vec<String> = names.iter().take(MOST).map(|name| quoted(name)).collect();
+    format!("kubectl get {}{} -o yaml", names.join(" "), place(plan))
+}
+
+/// What a quota says of itself.
+pub(super) fn look_at_quota(plan: &Plan, quota: &str) -> String {
+    format!("kubectl describe resourcequota {}{}", quoted(quota), place(plan))
+}
+
+/// The context is named although it may be the current one: by the time the command is typed it may be another.
+fn place(plan: &Plan) -> String {
+    let mut flags = format!(" -n {}", quoted(&plan.place.namespace));
+    if !plan.place.context.is_empty() {
+        flags.push_str(" --context ");
+        flags.push_str(&quoted(&plan.place.context));
+    }
+    flags
+}
+
+/// Neither a label's value nor `TYPE/NAME` holds any of these.
+fn is_selector(app: &str) -> bool {
+    app.contains(['=', '!', ',', '(', ' '])
+}
+
+/// As one word of a POSIX shell.
+fn quoted(word: &str) -> String {
+    let plain = |character: char| character.is_ascii_alphanumeric() || "._-/:@=,+%".contains(character);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::sample;
+
+    #[test]
+    fn the_purge_is_repeated_as_it_was_asked_for() {
+        for (app, command) in [
+            ("demo", "kubectl purge app demo -n xxx --context prod-eu"),
+            ("deploy/web", "kubectl purge app deploy/web -n xxx --context prod-eu"),
+            ("app=demo", "kubectl purge app -l app=demo -n xxx --context prod-eu"),
+            ("-l app in (a, b)", "kubectl purge app -l 'app in (a, b)' -n xxx --context prod-eu"),
+        ] {
+            assert_eq!(purge(&Plan { app: app.into(), ..sample::plan() }), command);
+        }
+    }
+
+    #[test]
+    fn a_place_without_a_context_has_none() {
+        let mut plan = sample::plan();
+        plan.place.context.clear();
+        assert_eq!(purge(&plan), "kubectl purge app demo -n xxx");
+        assert_eq!(look_at_quota(&plan, "quota"), "kubectl describe resourcequota quota -n xxx");
+    }
+
+    #[test]
+    fn words_are_quoted_for_the_shell() {
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's; rm -rf ~"), r"'it'\''s; rm -rf ~'");
+        assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("arn:aws:eks:eu:1:cluster/prod"), "arn:aws:eks:eu:1:cluster/prod");
+    }
+
+    #[test]
+    fn few_objects_are_named() {
+        let mut plan = sample::plan();
+        plan.place.context.clear();
+        let names: Vec<String> = (0..9).map(|number| format!("pods/a-{number}")).collect();
+        assert_eq!(look_at(&plan, &names), "kubectl get pods/a-0 pods/a-1 pods/a-2 pods/a-3 pods/a-4 -n xxx -o yaml");
+    }
+}

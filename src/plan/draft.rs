@@ -1,0 +1,251 @@
+//! From the members of an application to its plan: what happens to each, in which order, and what that frees.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Action, Place, Plan, PlanObject, Question, Reason, Scale, Selection, Unseen, Wave,
+    frees::frees,
+    keep::{kept, named, references},
+};
+use crate::inventory::{Controller, Detail, Inventory, Object};
+
+/// What the user chose that bears on the plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// Take claims too.
+    pub delete_data: bool,
+    /// Delete workloads as they stand.
+    pub no_scale_down: bool,
+}
+
+impl Plan {
+    /// Plans the purge of what the selection holds.
+    #[must_use]
+    pub fn draft(
+        inventory: &Inventory,
+        selection: &Selection,
+        question: &Question,
+        choices: &Choices,
+        place: Place,
+        unseen: Vec<Unseen>,
+    ) -> Self {
+        let kept = kept(inventory, selection, choices.delete_data);
+        let by_name = selection
+            .members
+            .keys()
+            .map(|&index| &inventory.objects()[index])
+            .filter(|object| object.kind.group.is_empty())
+            .map(|object| ((object.kind.kind.as_str(), object.name.as_str()), object.uid.as_str()))
+            .collect();
+        let draft = Draft { inventory, selection, kept: &kept, choices, by_name };
+        let mut objects: Vec<PlanObject> =
+            selection.members.iter().map(|(&index, reasons)| draft.object(index, reasons)).collect();
+        let depths = depths(&objects);
+        objects.sort_by_cached_key(|object| {
+            (object.action, object.wave, depths[&object.uid], rank(object), object.name.clone(), object.uid.clone())
+        });
+        let going: Vec<&PlanObject> = objects.iter().filter(|object| object.goes()).collect();
+        let frees = frees(inventory, &going);
+        Self { app: question.app.clone(), place, objects, unseen, frees, warnings: Vec::new() }
+    }
+}
+
+struct Draft<'a> {
+    inventory: &'a Inventory,
+    selection: &'a Selection,
+    kept: &'a BTreeMap<usize, String>,
+    choices: &'a Choices,
+    /// Uids of the members of the core group, by kind and name: what a pod can use.
+    by_name: BTreeMap<(&'a str, &'a str), &'a str>,
+}
+
+impl Draft<'_> {
+    fn goes(&self, index: usize) -> bool {
+        self.selection.contains(index) && !self.kept.contains_key(&index)
+    }
+
+    fn object(&self, index: usize, reasons: &[Reason]) -> PlanObject {
+        let object = &self.inventory.objects()[index];
+        let owners: Vec<usize> =
+            self.inventory.owners(index).iter().copied().filter(|&owner| self.goes(owner)).collect();
+        let action = if self.kept.contains_key(&index) {
+            Action::Keep
+        } else if self.cascades(index, &owners) {
+            Action::Cascade
+        } else {
+            Action::Delete
+        };
+        let mut reasons = reasons.to_vec();
+        if action == Action::Cascade {
+            // What it goes with says more than the label it inherited.
+            reasons.sort_by_key(|reason| !matches!(reason, Reason::Owned { .. } | Reason::Endpoints { .. }));
+        }
+        let mut notes: Vec<String> = self.kept.get(&index).cloned().into_iter().collect();
+        if let Some(since) = &object.deletion {
+            let finalizers = object.finalizers.join(", ");
+            notes.push(if finalizers.is_empty() {
+                format!("being deleted since {since}")
+            } else {
+                format!("being deleted since {since}, finalizers {finalizers}")
+            });
+        }
+        PlanObject {
+            kind: object.kind.clone(),
+            name: object.name.clone(),
+            uid: object.uid.clone(),
+            resource_version: object.resource_version.clone(),
+            action,
+            scale: if action == Action::Keep { None } else { self.scale(index) },
+            wave: self.wave(index),
+            reasons,
+            notes,
+            now: self.now(index),
+            owners: owners.iter().map(|&owner| self.inventory.objects()[owner].uid.clone()).collect(),
+            finalizers: object.finalizers.clone(),
+            terminating: object.deletion.is_some(),
+            uses: self.uses(object),
+            finished: matches!(&object.detail, Detail::Pod(pod) if pod.is_terminal()),
+            node: match &object.detail {
+                Detail::Pod(pod) => pod.node.clone(),
+                _ => None,
+            },
+        }
+    }
+
+    /// Whether the cluster itself takes the object away when what the plan deletes has gone.
+    fn cascades(&self, index: usize, owners: &[usize]) -> bool {
+        let object = &self.inventory.objects()[index];
+        if !owners.is_empty() {
+            return true;
+        }
+        let by_controller = object.kind.is("", "Endpoints")
+            || object
+                .labels
+                .get("endpointslice.kubernetes.io/managed-by")
+                .is_some_and(|manager| manager.ends_with(".k8s.io"));
+        by_controller && self.selection.members[&index].iter().any(|reason| matches!(reason, Reason::Endpoints { .. }))
+    }
+
+    /// Down to 0 where it is not there already. What a member controls is scaled through that member.
+    fn scale(&self, index: usize) -> Option<Scale> {
+        let object = &self.inventory.objects()[index];
+        let Detail::Workload(workload) = &object.detail else { return None };
+        let from = workload.replicas.unwrap_or(0);
+        let led = matches!(self.inventory.controller(index), Controller::Living(owner) if self.goes(owner));
+        (object.kind.scalable && !led && from > 0 && !self.choices.no_scale_down && object.deletion.is_none())
+            .then_some(Scale { from, to: 0 })
+    }
+
+    /// A custom resource that owns a workload goes before it, or it would make it anew.
+    fn wave(&self, index: usize) -> Wave {
+        let wave = Wave::of(&self.inventory.objects()[index].kind);
+        if wave == Wave::Config && self.owns_workloads(index) { Wave::Owners } else { wave }
+    }
+
+    fn owns_workloads(&self, index: usize) -> bool {
+        let mut seen = BTreeSet::from([index]);
+        let mut next = vec![index];
+        while let Some(index) = next.pop() {
+            for &child in self.inventory.children(index) {
+                if Wave::of(&self.inventory.objects()[child].kind) == Wave::Workloads {
+                    return true;
+                }
+                if seen.insert(child) {
+                    next.push(child);
+                }
+            }
+        }
+        false
+    }
+
+    /// The table's last column.
+    fn now(&self, index: usize) -> String {
+        let object = &self.inventory.objects()[index];
+        let mut now = match &object.detail {
+            Detail::Pod(pod) if pod.phase == "Running" || pod.phase.is_empty() => String::new(),
+            Detail::Pod(pod) if pod.reason.is_empty() => pod.phase.clone(),
+            Detail::Pod(pod) => format!("{} ({})", pod.phase, pod.reason),
+            Detail::Workload(_) => match self.pods(index) {
+                0 => String::new(),
+                1 => "1 pod".to_owned(),
+                pods => format!("{pods} pods"),
+            },
+            Detail::Claim(claim) => claim.requested.clone().unwrap_or_default(),
+            _ => String::new(),
+        };
+        if object.deletion.is_some() {
+            now = if now.is_empty() { "Terminating".to_owned() } else { format!("{now}, Terminating") };
+        }
+        now
+    }
+
+    /// Pods below an object in the owner graph.
+    fn pods(&self, index: usize) -> usize {
+        let mut seen = BTreeSet::from([index]);
+        let mut next = vec![index];
+        let mut pods = 0;
+        while let Some(index) = next.pop() {
+            for &child in self.inventory.children(index) {
+                if seen.insert(child) {
+                    pods += usize::from(matches!(self.inventory.objects()[child].detail, Detail::Pod(_)));
+                    next.push(child);
+                }
+            }
+        }
+        pods
+    }
+
+    /// Uids of members that the object's pods use.
+    fn uses(&self, object: &Object) -> Vec<String> {
+        let Detail::Pod(_) = object.detail else { return Vec::new() };
+        let used = references(object).into_iter().flat_map(named);
+        used.filter_map(|named| self.by_name.get(&named)).map(|&uid| uid.to_owned()).collect()
+    }
+}
+
+/// How many planned owners stand above each object. A circle of owners ends where it began.
+fn depths(objects: &[PlanObject]) -> BTreeMap<String, usize> {
+    let by_uid: BTreeMap<&str, &PlanObject> = objects.iter().map(|object| (object.uid.as_str(), object)).collect();
+    let mut depths = BTreeMap::new();
+    for object in objects {
+        depth(object, &by_uid, &mut depths, &mut BTreeSet::new());
+    }
+    depths
+}
+
+fn depth(
+    object: &PlanObject,
+    by_uid: &BTreeMap<&str, &PlanObject>,
+    depths: &mut BTreeMap<String, usize>,
+    above: &mut BTreeSet<String>,
+) -> usize {
+    if let Some(&known) = depths.get(&object.uid) {
+        return known;
+    }
+    if !above.insert(object.uid.clone()) {
+        return 0;
+    }
+    let owners: Vec<&PlanObject> = object.owners.iter().filter_map(|uid| by_uid.get(uid.as_str()).copied()).collect();
+    let deepest = owners.into_iter().map(|owner| depth(owner, by_uid, depths, above) + 1).max().unwrap_or(0);
+    above.remove(&object.uid);
+    depths.insert(object.uid.clone(), deepest);
+    deepest
+}
+
+/// The order of kinds within a wave, for reading and for deleting what has no owner to wait for.
+fn rank(object: &PlanObject) -> (usize, String) {
+    const ORDER: [&str; 10] = [
+        "PodTemplate",
+        "CronJob",
+        "Job",
+        "Deployment",
+        "StatefulSet",
+        "DaemonSet",
+        "ReplicationController",
+        "ReplicaSet",
+        "Pod",
+        "ControllerRevision",
+    ];
+    let kind = &object.kind.kind;
+    (ORDER.iter().position(|known| known == kind).unwrap_or(ORDER.len()), kind.clone())
+}

@@ -1,0 +1,135 @@
+//! What is kept although it belongs to the application, and the sentence that says why.
+
+use std::collections::BTreeMap;
+
+use super::{Selection, selection::belongs_to_the_namespace};
+use crate::inventory::{Controller, Detail, Inventory, Object, References};
+
+/// Annotations by which the ecosystem says keep, with the value that says it; an empty value stands for any but
+/// `false`.
+const KEEP_ANNOTATIONS: [(&str, &str); 11] = [
+    ("kubectl-purge/keep", ""),
+    ("helm.sh/resource-policy", "keep"),
+    ("kapp.k14s.io/delete-strategy", "orphan"),
+    ("client.lifecycle.config.k8s.io/deletion", "detach"),
+    ("cli-utils.sigs.k8s.io/on-remove", "keep"),
+    ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
+    ("kluctl.io/skip-delete", ""),
+    ("werf.io/resource-policy", "keep"),
+    ("dev.okteto.com/policy", "keep"),
+    ("tilt.dev/down-policy", "keep"),
+    ("argocd.argoproj.io/sync-options", ""),
+];
+
+/// Members that stay, by position, each with the reason.
+pub(super) fn kept(inventory: &Inventory, selection: &Selection, delete_data: bool) -> BTreeMap<usize, String> {
+    let mut kept = BTreeMap::new();
+    for &index in selection.members.keys() {
+        let object = &inventory.objects()[index];
+        let why = annotated(object)
+            .or_else(|| shared_by_nature(object))
+            .or_else(|| data(object, delete_data))
+            .or_else(|| owned_elsewhere(inventory, selection, index));
+        if let Some(why) = why {
+            kept.insert(index, why);
+        }
+    }
+    used_elsewhere(inventory, selection, &mut kept);
+    spread(inventory, selection, &mut kept);
+    kept
+}
+
+/// What an annotation keeps.
+fn annotated(object: &Object) -> Option<String> {
+    KEEP_ANNOTATIONS.iter().find_map(|(key, keep)| {
+        let value = object.annotations.get(*key)?;
+        let says = if *key == "argocd.argoproj.io/sync-options" {
+            value.split(',').any(|option| matches!(option.trim(), "Delete=false" | "Prune=false"))
+        } else if keep.is_empty() {
+            value != "false"
+        } else {
+            value.split(',').any(|word| word.trim() == *keep)
+        };
+        says.then(|| format!("annotation {key}: {value}"))
+    })
+}
+
+/// What bounds the namespace as a whole.
+fn shared_by_nature(object: &Object) -> Option<String> {
+    let shared = object.kind.is("", "ResourceQuota") || object.kind.is("", "LimitRange");
+    (shared || belongs_to_the_namespace(object)).then(|| "belongs to the namespace".to_owned())
+}
+
+fn data(object: &Object, delete_data: bool) -> Option<String> {
+    (!delete_data && matches!(object.detail, Detail::Claim(_))).then(|| "holds data (--delete-data)".to_owned())
+}
+
+/// An owner outside the application that lives, or may live.
+fn owned_elsewhere(inventory: &Inventory, selection: &Selection, index: usize) -> Option<String> {
+    inventory.objects()[index].owners.iter().find_map(|owner| {
+        let outside = match inventory.owner_state(owner) {
+            Controller::Living(owner) => !selection.contains(owner),
+            Controller::Unknown => true,
+            Controller::Dead | Controller::None => false,
+        };
+        outside.then(|| format!("also owned by {}/{}", owner.kind, owner.name))
+    })
+}
+
+/// What a pod or a pod template outside the application names.
+fn used_elsewhere(inventory: &Inventory, selection: &Selection, kept: &mut BTreeMap<usize, String>) {
+    let mut users: BTreeMap<(&str, &str), String> = BTreeMap::new();
+    for (index, object) in inventory.objects().iter().enumerate() {
+        if selection.contains(index) {
+            continue;
+        }
+        for (kind, name) in references(object).into_iter().flat_map(named) {
+            users.entry((kind, name)).or_insert_with(|| object.title());
+        }
+    }
+    for &index in selection.members.keys() {
+        let object = &inventory.objects()[index];
+        if !object.kind.group.is_empty() || kept.contains_key(&index) {
+            continue;
+        }
+        if let Some(user) = users.get(&(object.kind.kind.as_str(), object.name.as_str())) {
+            kept.insert(index, format!("also used by {user}"));
+        }
+    }
+}
+
+/// What an object's pods use of their namespace; none for what has no pods.
+pub(super) fn references(object: &Object) -> Option<&References> {
+    match &object.detail {
+        Detail::Pod(pod) => Some(&pod.uses),
+        Detail::Workload(workload) => Some(&workload.uses),
+        _ => None,
+    }
+}
+
+/// Kind and name of everything referred to.
+pub(super) fn named(uses: &References) -> impl Iterator<Item = (&'static str, &str)> {
+    uses.config_maps
+        .iter()
+        .map(|name| ("ConfigMap", name.as_str()))
+        .chain(uses.secrets.iter().map(|name| ("Secret", name.as_str())))
+        .chain(uses.claims.iter().map(|name| ("PersistentVolumeClaim", name.as_str())))
+        .chain(uses.service_accounts.iter().map(|name| ("ServiceAccount", name.as_str())))
+}
+
+/// Keeping spreads along ownership. What is kept must not lose its owner, or the garbage collector takes it; and
+/// what a kept object owns is part of it.
+fn spread(inventory: &Inventory, selection: &Selection, kept: &mut BTreeMap<usize, String>) {
+    let mut fresh: Vec<usize> = kept.keys().copied().collect();
+    while let Some(index) = fresh.pop() {
+        let title = inventory.objects()[index].title();
+        let up = inventory.owners(index).iter().map(|&owner| (owner, format!("owns {title}, which is kept")));
+        let down = inventory.children(index).iter().map(|&child| (child, format!("owned by {title}, which is kept")));
+        for (next, why) in up.chain(down).collect::<Vec<_>>() {
+            if selection.contains(next) && !kept.contains_key(&next) {
+                kept.insert(next, why);
+                fresh.push(next);
+            }
+        }
+    }
+}

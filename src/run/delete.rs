@@ -1,0 +1,213 @@
+//! The irreversible half: wave by wave, owner before owned, every delete with its uid.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::{Duration, Instant},
+};
+
+use futures_util::{StreamExt as _, stream};
+
+use super::{
+    Event, Phase,
+    runner::{Bound, Runner, Waited},
+};
+use crate::{
+    cluster::{Change, Cluster, Deleted, Deletion, Failure, Trial},
+    plan::{PlanObject, Reason, Wave},
+};
+
+/// Deletes in flight at once.
+pub(super) const DELETES_AT_ONCE: usize = 32;
+/// Owners whose controllers must clean up are given half of what time is left, but no less than this.
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+/// Without any movement for this long, a wave makes way for the next.
+const STALL: Duration = Duration::from_secs(30);
+/// What the cluster removes by itself is given this long before it is deleted by its own request.
+const PATIENCE_WITH_CONTROLLERS: Duration = Duration::from_secs(5);
+/// Attempts at an object that changes under our hands.
+const ATTEMPTS: usize = 5;
+/// A delete is given this long even when the time limit is over: it has been decided.
+const LAST_ANSWER: Duration = Duration::from_secs(5);
+
+/// What came of deleting one object.
+enum Attempt {
+    Gone,
+    /// Another object of that name stands there now; the planned one is gone.
+    Replaced,
+    Begun(Change),
+    Refused(String),
+}
+
+impl Runner<'_> {
+    /// One wave. Objects whose owners stay behind are tried all the same: an owner that is stuck must not hold them.
+    pub(super) async fn wave(&mut self, wave: Wave) -> Waited {
+        let phase = Phase::Wave(wave);
+        self.catch_up(phase);
+        let plan = self.plan;
+        let objects: Vec<&PlanObject> = plan.going().filter(|object| object.wave == wave).collect();
+        let objects: Vec<&PlanObject> =
+            objects.into_iter().filter(|object| !self.tracker.is_gone(&object.uid)).collect();
+        if objects.is_empty() {
+            return Waited::Gone;
+        }
+        let begun = self.begin(phase, objects.iter().map(|object| object.uid.clone()).collect());
+        let mut waited = Waited::Gone;
+        for level in levels(&objects) {
+            if self.stop.is_asked() {
+                waited = Waited::Stopped;
+                break;
+            }
+            self.delete_level(phase, &level).await;
+            let uids = self.waitable(&level);
+            waited = self.wait(phase, &uids, self.wave_bound(wave)).await;
+            if waited == Waited::Stopped {
+                break;
+            }
+        }
+        self.end(phase, begun);
+        waited
+    }
+
+    async fn delete_level(&mut self, phase: Phase, level: &[&PlanObject]) {
+        let (gentle, direct): (Vec<&PlanObject>, Vec<&PlanObject>) =
+            level.iter().partition(|object| is_removed_by_its_controller(object));
+        if !gentle.is_empty() {
+            let uids: Vec<String> = gentle.iter().map(|object| object.uid.clone()).collect();
+            let until = Some(self.within(PATIENCE_WITH_CONTROLLERS));
+            self.wait(phase, &uids, Bound { until, stall: None }).await;
+        }
+        let direct = direct.into_iter().chain(gentle);
+        let due: Vec<&PlanObject> = direct.filter(|object| self.is_due(object)).collect();
+        self.delete_all(phase, &due).await;
+    }
+
+    /// Whether a delete has to be sent. What is being deleted already is not asked again, and what a living pod of
+    /// the application still uses is left to it.
+    fn is_due(&mut self, object: &PlanObject) -> bool {
+        if self.tracker.is_going(&object.uid) {
+            return false;
+        }
+        let plan = self.plan;
+        let user = plan.going().find(|pod| pod.uses.contains(&object.uid) && !self.tracker.is_gone(&pod.uid));
+        if let Some(pod) = user {
+            self.trouble(object, format!("left alone: {}, which is still there, uses it", pod.title()));
+            return false;
+        }
+        true
+    }
+
+    /// What of these there is any sense in waiting for: not what was refused or left alone.
+    fn waitable(&self, objects: &[&PlanObject]) -> Vec<String> {
+        objects.iter().filter(|object| self.tracker.is_going(&object.uid)).map(|object| object.uid.clone()).collect()
+    }
+
+    fn wave_bound(&self, wave: Wave) -> Bound {
+        let stall = self.timeout.map_or(STALL, |timeout| STALL.min(timeout / 4));
+        match wave {
+            // Their controllers need what comes later, and may be slow without any sign of life.
+            Wave::Owners | Wave::Routes => {
+                let half = self.remaining().map_or(STALL * 4, |left| (left / 2).max(SHORTEST_WAIT));
+                Bound { until: Some(self.within(half)), stall: None }
+            }
+            _ => Bound { until: self.deadline, stall: Some(stall) },
+        }
+    }
+
+    /// Deletes these at once, each by its uid, up to a bounded number in flight. Stops sending when asked to stop.
+    pub(super) async fn delete_all(&mut self, phase: Phase, objects: &[&PlanObject]) {
+        let planned: HashSet<&str> = self.plan.going().map(|object| object.uid.as_str()).collect();
+        let limit = self.remaining().map_or(Duration::MAX, |left| left.max(LAST_ANSWER));
+        let stop = self.stop.clone();
+        let (cluster, grace) = (self.cluster, self.grace_period);
+        let planned = &planned;
+        let attempts = objects.iter().take_while(|_| !stop.is_asked()).map(|&object| async move {
+            let attempt = tokio::time::timeout(limit, attempt(cluster, object, grace, planned)).await;
+            (object, attempt.unwrap_or_else(|_| Attempt::Refused("no answer within the time limit".to_owned())))
+        });
+        let mut attempts = stream::iter(attempts).buffer_unordered(DELETES_AT_ONCE);
+        while let Some((object, attempt)) = attempts.next().await {
+            match attempt {
+                Attempt::Gone => {
+                    self.tell(Event::Deleted { title: object.title() });
+                    self.mark_gone(phase, &object.uid);
+                }
+                Attempt::Replaced => {
+                    self.mark_gone(phase, &object.uid);
+                    let message = "there is another object of this name now; it was left alone".to_owned();
+                    self.tell(Event::Trouble { title: object.title(), message });
+                }
+                Attempt::Begun(change) => {
+                    self.tell(Event::Deleted { title: object.title() });
+                    self.tracker.see(&object.kind, change, Instant::now());
+                }
+                Attempt::Refused(message) => self.trouble(object, message),
+            }
+        }
+    }
+}
+
+/// Controllers make these and take them away again; deleting them by hand would only race with that.
+fn is_removed_by_its_controller(object: &PlanObject) -> bool {
+    object.wave == Wave::Services && object.action == crate::plan::Action::Cascade
+        || object.reasons.iter().any(|reason| matches!(reason, Reason::Endpoints { .. }))
+            && object.kind.is("", "Endpoints")
+}
+
+/// Deletes one object. A conflict is looked into: the same uid that nothing new owns is tried again.
+async fn attempt(cluster: &Cluster, object: &PlanObject, grace: Option<i64>, planned: &HashSet<&str>) -> Attempt {
+    let mut version = object.is_orphan().then(|| object.resource_version.clone());
+    let mut last = String::new();
+    for _ in 0..ATTEMPTS {
+        let deletion =
+            Deletion { uid: &object.uid, resource_version: version.as_deref(), grace_period: grace, trial: Trial::No };
+        match cluster.delete(&object.kind, &object.name, &deletion).await {
+            Ok(Deleted::Gone | Deleted::Absent) => return Attempt::Gone,
+            Ok(Deleted::Begun(seen)) if seen.uid == object.uid => return Attempt::Begun(Change::Upsert(seen)),
+            Ok(Deleted::Begun(_)) => return Attempt::Replaced,
+            Err(failure) if failure.is_conflict() => last = failure.to_string(),
+            Err(failure) => return Attempt::Refused(refusal(&failure)),
+        }
+        match cluster.get(&object.kind, &object.name).await {
+            Ok(None) => return Attempt::Gone,
+            Ok(Some(now)) if now.uid != object.uid => return Attempt::Replaced,
+            Ok(Some(now)) => {
+                let adopter = now.controller().filter(|owner| !planned.contains(owner.uid.as_str()));
+                if let Some(adopter) = adopter.filter(|_| object.is_orphan()) {
+                    let message =
+                        format!("left alone: {}/{} has adopted it since the plan", adopter.kind, adopter.name);
+                    return Attempt::Refused(message);
+                }
+                version = version.map(|_| now.resource_version);
+            }
+            Err(failure) => return Attempt::Refused(refusal(&failure)),
+        }
+    }
+    Attempt::Refused(format!("it keeps changing: {last}"))
+}
+
+fn refusal(failure: &Failure) -> String {
+    match failure {
+        Failure::Api { .. } => format!("the server refused: {failure}"),
+        _ => failure.to_string(),
+    }
+}
+
+/// The objects in rows: each row's owners stand in rows before it. What is left of a circle of owners is one row.
+fn levels<'a>(objects: &[&'a PlanObject]) -> Vec<Vec<&'a PlanObject>> {
+    let mut rest: BTreeMap<&str, &'a PlanObject> =
+        objects.iter().map(|object| (object.uid.as_str(), *object)).collect();
+    let mut levels = Vec::new();
+    while !rest.is_empty() {
+        let ready = |object: &&&PlanObject| !object.owners.iter().any(|owner| rest.contains_key(owner.as_str()));
+        let mut level: Vec<&PlanObject> =
+            objects.iter().filter(|object| rest.contains_key(object.uid.as_str())).filter(ready).copied().collect();
+        if level.is_empty() {
+            level = rest.values().copied().collect();
+        }
+        for object in &level {
+            rest.remove(object.uid.as_str());
+        }
+        levels.push(level);
+    }
+    levels
+}

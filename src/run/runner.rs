@@ -1,0 +1,269 @@
+//! The state of a run, and its one way of waiting.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    sync::mpsc,
+    time::{Instant as Due, sleep_until},
+};
+
+use super::{Blocker, Event, Phase, Stop, diagnose::blocker, tracker::Tracker};
+use crate::{
+    cluster::{Change, Changes, Cluster, Watch},
+    inventory::Kind,
+    plan::{Plan, PlanObject},
+    report::PhaseTime,
+};
+
+/// Where the run tells what happens.
+pub type Events = mpsc::UnboundedSender<Event>;
+
+/// Between two tellings of what is waited for.
+const TELL_EVERY: Duration = Duration::from_secs(10);
+/// Blockers told at once; the rest are counted.
+const BLOCKERS_TOLD: usize = 5;
+
+/// How long to wait for something.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    /// Until this moment; none: as long as it takes.
+    pub(super) until: Option<Instant>,
+    /// Or until nothing has moved for this long and no grace period runs.
+    pub(super) stall: Option<Duration>,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waited {
+    Gone,
+    TimedOut,
+    Stalled,
+    Stopped,
+}
+
+pub(super) struct Runner<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) plan: &'a Plan,
+    pub(super) tracker: Tracker,
+    pub(super) events: Events,
+    pub(super) stop: Stop,
+    /// When the time limit ends; none without one.
+    pub(super) deadline: Option<Instant>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) grace_period: Option<i64>,
+    /// By uid, what went wrong with an object, in sentences.
+    pub(super) troubles: BTreeMap<String, Vec<String>>,
+    pub(super) phases: Vec<PhaseTime>,
+    /// Uids of what the present phase waits for, and how many of them were last told to be there.
+    scope: Vec<String>,
+    counted: usize,
+    by_uid: HashMap<&'a str, &'a PlanObject>,
+    watches: HashMap<Arc<Kind>, Watch>,
+    changes: mpsc::UnboundedReceiver<(Arc<Kind>, Change)>,
+    sender: Changes,
+}
+
+impl<'a> Runner<'a> {
+    pub(super) fn new(
+        cluster: &'a Cluster,
+        plan: &'a Plan,
+        events: Events,
+        stop: Stop,
+        timeout: Option<Duration>,
+        grace_period: Option<i64>,
+    ) -> Self {
+        let now = Instant::now();
+        let (sender, changes) = mpsc::unbounded_channel();
+        Self {
+            cluster,
+            plan,
+            tracker: Tracker::new(plan, now),
+            events,
+            stop,
+            deadline: timeout.map(|timeout| now + timeout),
+            timeout,
+            grace_period,
+            troubles: BTreeMap::new(),
+            phases: Vec::new(),
+            scope: Vec::new(),
+            counted: 0,
+            by_uid: plan.objects.iter().map(|object| (object.uid.as_str(), object)).collect(),
+            watches: HashMap::new(),
+            changes,
+            sender,
+        }
+    }
+
+    pub(super) fn tell(&self, event: Event) {
+        // Nobody listening is no reason to stop half-way.
+        let _ = self.events.send(event);
+    }
+
+    pub(super) fn object(&self, uid: &str) -> Option<&'a PlanObject> {
+        self.by_uid.get(uid).copied()
+    }
+
+    /// Notes what went wrong with an object, once, and tells it.
+    pub(super) fn trouble(&mut self, object: &PlanObject, message: String) {
+        let troubles = self.troubles.entry(object.uid.clone()).or_default();
+        if !troubles.contains(&message) {
+            troubles.push(message.clone());
+            self.tell(Event::Trouble { title: object.title(), message });
+        }
+    }
+
+    pub(super) fn tell_warnings(&self) {
+        for message in self.cluster.warnings().take() {
+            self.tell(Event::Warning { message });
+        }
+    }
+
+    /// Begins a phase that is over when these objects are gone.
+    pub(super) fn begin(&mut self, phase: Phase, scope: Vec<String>) -> Instant {
+        self.tell(Event::Started { phase, total: scope.len() });
+        self.scope = scope;
+        self.counted = self.scope.len();
+        Instant::now()
+    }
+
+    pub(super) fn end(&mut self, phase: Phase, begun: Instant) {
+        self.count(phase);
+        let took = begun.elapsed();
+        self.phases.push(PhaseTime { name: phase.name(), took });
+        self.tell_warnings();
+        self.tell(Event::Finished { phase, took });
+    }
+
+    /// Tells how many of the phase's objects are still there, where that has changed.
+    fn count(&mut self, phase: Phase) {
+        let remaining = self.scope.iter().filter(|uid| !self.tracker.is_gone(uid)).count();
+        if remaining != self.counted {
+            self.counted = remaining;
+            self.tell(Event::Remaining { phase, remaining, total: self.scope.len() });
+        }
+    }
+
+    /// What is left of the time limit.
+    pub(super) fn remaining(&self) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// This long from now, or the end of the time limit if that is sooner.
+    pub(super) fn within(&self, long: Duration) -> Instant {
+        let end = Instant::now() + long;
+        self.deadline.map_or(end, |deadline| deadline.min(end))
+    }
+
+    /// Notes that an object is gone, and tells it.
+    pub(super) fn mark_gone(&mut self, phase: Phase, uid: &str) {
+        if self.tracker.gone(uid, Instant::now()) {
+            self.tell_gone(phase, uid);
+        }
+    }
+
+    fn tell_gone(&self, phase: Phase, uid: &str) {
+        if let Some(object) = self.object(uid) {
+            self.tell(Event::Gone { phase, title: object.title() });
+        }
+    }
+
+    /// Where tasks can report what they saw.
+    pub(super) fn sender(&self) -> Changes {
+        self.sender.clone()
+    }
+
+    /// Begins to watch the kinds of these objects, where that has not begun.
+    pub(super) fn watch_for(&mut self, uids: &[String]) {
+        for object in uids.iter().filter_map(|uid| self.by_uid.get(uid.as_str()).copied()) {
+            if !self.watches.contains_key(&object.kind) {
+                let watch = self.cluster.watch(&object.kind, self.sender.clone());
+                self.watches.insert(object.kind.clone(), watch);
+            }
+        }
+    }
+
+    /// Takes in everything that the watches have seen up to now.
+    pub(super) fn catch_up(&mut self, phase: Phase) {
+        while let Ok((kind, change)) = self.changes.try_recv() {
+            self.take_in(phase, &kind, change);
+        }
+    }
+
+    fn take_in(&mut self, phase: Phase, kind: &Kind, change: Change) {
+        if let Change::Blind(failure) = &change {
+            tracing::info!(kind = %kind.resource(), %failure, "cannot look just now");
+        }
+        for uid in self.tracker.see(kind, change, Instant::now()) {
+            self.tell_gone(phase, &uid);
+        }
+    }
+
+    /// The next change, or nothing at `tick`. False when the run has been asked to stop.
+    pub(super) async fn next_change(&mut self, phase: Phase, tick: Instant) -> bool {
+        tokio::select! {
+            biased;
+            () = self.stop.asked() => return false,
+            change = self.changes.recv() => {
+                if let Some((kind, change)) = change {
+                    self.take_in(phase, &kind, change);
+                    self.catch_up(phase);
+                }
+            }
+            () = sleep_until(Due::from_std(tick)) => {}
+        }
+        true
+    }
+
+    /// Waits until these objects are gone, by watch, and tells every 10 seconds what for.
+    pub(super) async fn wait(&mut self, phase: Phase, uids: &[String], bound: Bound) -> Waited {
+        self.catch_up(phase);
+        let begun = Instant::now();
+        let mut told = begun;
+        loop {
+            self.count(phase);
+            let left: Vec<&String> = uids.iter().filter(|uid| !self.tracker.is_gone(uid)).collect();
+            if left.is_empty() {
+                return Waited::Gone;
+            }
+            let now = Instant::now();
+            if bound.until.is_some_and(|until| now >= until) {
+                return Waited::TimedOut;
+            }
+            if bound.stall.is_some_and(|stall| self.has_stalled(&left, begun, stall, now)) {
+                return Waited::Stalled;
+            }
+            if now.duration_since(told) >= TELL_EVERY {
+                told = now;
+                let remaining = left.len();
+                let blockers = self.blockers(left.into_iter().map(String::as_str), now);
+                self.tell(Event::Waiting { phase, waited: now.duration_since(begun), remaining, blockers });
+            }
+            self.watch_for(uids);
+            let tick = [Some(now + Duration::from_secs(1)), bound.until].into_iter().flatten().min();
+            if !self.next_change(phase, tick.unwrap_or(now)).await {
+                return Waited::Stopped;
+            }
+        }
+    }
+
+    fn has_stalled(&self, left: &[&String], begun: Instant, stall: Duration, now: Instant) -> bool {
+        let last = self.tracker.last_change(left.iter().copied()).unwrap_or(begun).max(begun);
+        let in_grace = left.iter().any(|uid| self.tracker.get(uid).is_some_and(|seen| seen.grace_left(now).is_some()));
+        !in_grace && now.duration_since(last) >= stall
+    }
+
+    /// Why these are still there: a few of them.
+    pub(super) fn blockers<'b>(&self, uids: impl IntoIterator<Item = &'b str>, now: Instant) -> Vec<Blocker> {
+        uids.into_iter()
+            .filter_map(|uid| {
+                let troubles = self.troubles.get(uid).map_or(&[][..], Vec::as_slice);
+                Some(blocker(self.object(uid)?, self.tracker.get(uid)?, troubles, now))
+            })
+            .take(BLOCKERS_TOLD)
+            .collect()
+    }
+}

@@ -1,0 +1,216 @@
+//! The second look: everything listed again with the same question. Nothing is called gone that was not looked for.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    time::{Duration, Instant},
+};
+
+use super::{
+    Phase,
+    quota::Ledger,
+    runner::{Bound, Runner},
+};
+use crate::{
+    cluster::{Catalog, Failure, Patience},
+    inventory::{Inventory, Object},
+    plan::{Action, Choices, Place, Plan, PlanObject, Question, Reason, Selection, Unseen},
+    report::{Newcomer, Outcome},
+};
+
+/// For controllers to act on what they have just seen go.
+const SETTLE: Duration = Duration::from_secs(2);
+/// Children of deleted owners are swept this many times, and no more: what keeps coming back has a maker.
+const SWEEPS: usize = 2;
+/// For a quota's status to follow the last deletes.
+const QUOTA_SETTLES: Duration = Duration::from_secs(10);
+
+/// What the second look found.
+#[derive(Debug, Default)]
+pub(super) struct Verification {
+    /// The outcome of each planned object, in the plan's order.
+    pub(super) outcomes: Vec<Outcome>,
+    pub(super) newcomers: Vec<Newcomer>,
+    pub(super) unseen: Vec<Unseen>,
+    /// Why the look could not be made.
+    pub(super) error: Option<String>,
+}
+
+impl Runner<'_> {
+    /// Looks again, deletes children that were born to planned owners meanwhile, and looks once more.
+    pub(super) async fn verify(&mut self, catalog: &Catalog, question: &Question, ledger: &mut Ledger) -> Verification {
+        let begun = self.begin(Phase::Verify, Vec::new());
+        let mut swept = 0;
+        let found = loop {
+            tokio::select! {
+                () = tokio::time::sleep(SETTLE) => {}
+                () = self.stop.asked() => {}
+            }
+            let look = self.cluster.inventory(catalog, Patience::RUN).await;
+            let (inventory, unseen) = match look {
+                Ok(look) => look,
+                Err(failure) => break self.blind(&failure),
+            };
+            let born = self.born(&inventory, question);
+            if born.is_empty() || swept == SWEEPS || self.stop.is_asked() {
+                break self.compare(&inventory, question, unseen);
+            }
+            swept += 1;
+            self.sweep(&born).await;
+        };
+        if found.error.is_none() {
+            self.settle_quota(ledger, catalog, begun).await;
+        }
+        self.end(Phase::Verify, begun);
+        found
+    }
+
+    /// What is there only because a planned object, now gone, made it: a ReplicaSet born while its Deployment went.
+    fn born(&self, inventory: &Inventory, question: &Question) -> Vec<PlanObject> {
+        let planned: HashSet<&str> = self.plan.going().map(|object| object.uid.as_str()).collect();
+        let mut selection = Selection::default();
+        for (index, object) in inventory.objects().iter().enumerate() {
+            let by_planned = object.owners.iter().find(|owner| planned.contains(owner.uid.as_str()));
+            let all_planned = object.owners.iter().all(|owner| planned.contains(owner.uid.as_str()));
+            if let Some(owner) = by_planned.filter(|_| all_planned && !planned.contains(object.uid.as_str())) {
+                let reason = Reason::Owned { owner: format!("{}/{}", owner.kind, owner.name) };
+                selection.members.insert(index, vec![reason]);
+            }
+        }
+        let choices = Choices { delete_data: false, no_scale_down: true };
+        let plan = Plan::draft(inventory, &selection, question, &choices, Place::default(), Vec::new());
+        let kept_in_plan: BTreeSet<&str> = self.kept().collect();
+        plan.objects
+            .into_iter()
+            .filter(|object| object.action != Action::Keep && !object.terminating)
+            .filter(|object| !kept_in_plan.contains(object.uid.as_str()))
+            .collect()
+    }
+
+    fn kept(&self) -> impl Iterator<Item = &str> {
+        self.plan.objects.iter().filter(|object| !object.goes()).map(|object| object.uid.as_str())
+    }
+
+    async fn sweep(&mut self, born: &[PlanObject]) {
+        let objects: Vec<&PlanObject> = born.iter().collect();
+        for object in &objects {
+            tracing::info!(object = %object.title(), uid = %object.uid, "born after the plan to a planned owner");
+        }
+        self.delete_all(Phase::Verify, &objects).await;
+        let uids: Vec<String> = self.plan.going().map(|object| object.uid.clone()).collect();
+        let until = Some(self.within(SETTLE));
+        self.wait(Phase::Verify, &uids, Bound { until, stall: None }).await;
+    }
+
+    fn blind(&self, failure: &Failure) -> Verification {
+        let outcomes = self.plan.objects.iter().map(|object| self.outcome_by_watch(object)).collect();
+        Verification { outcomes, error: Some(failure.to_string()), ..Verification::default() }
+    }
+
+    /// What the watches and the answers to the deletes say, where no second look could be had.
+    pub(super) fn outcome_by_watch(&self, object: &PlanObject) -> Outcome {
+        if !object.goes() {
+            Outcome::Kept
+        } else if self.tracker.is_gone(&object.uid) {
+            Outcome::Gone
+        } else {
+            self.left(object, None)
+        }
+    }
+
+    fn left(&self, object: &PlanObject, seen: Option<&Object>) -> Outcome {
+        let troubles = self.troubles.get(&object.uid).map_or(&[][..], Vec::as_slice);
+        let mut finalizers = seen.map(|seen| seen.finalizers.clone()).unwrap_or_default();
+        let mut blocked_by = troubles.to_vec();
+        if let Some(tracked) = self.tracker.get(&object.uid) {
+            blocked_by = super::diagnose::causes(object, tracked, troubles, Instant::now());
+            if seen.is_none() {
+                finalizers.clone_from(&tracked.finalizers);
+            }
+        }
+        Outcome::Left { finalizers, blocked_by }
+    }
+
+    fn compare(&self, inventory: &Inventory, question: &Question, unseen: Vec<Unseen>) -> Verification {
+        let planned: HashSet<&str> = self.plan.objects.iter().map(|object| object.uid.as_str()).collect();
+        let going: HashSet<&str> = self.plan.going().map(|object| object.uid.as_str()).collect();
+        let selection = Selection::of(inventory, question);
+        // Whatever answers the question again, or hangs on something of the plan.
+        let mut news: BTreeMap<usize, String> = selection
+            .members
+            .iter()
+            .map(|(&index, reasons)| (index, reasons.first().map(ToString::to_string).unwrap_or_default()))
+            .collect();
+        for (index, object) in inventory.objects().iter().enumerate() {
+            if let Some(owner) = object.owners.iter().find(|owner| going.contains(owner.uid.as_str())) {
+                news.entry(index).or_insert_with(|| format!("owned by {}/{}", owner.kind, owner.name));
+            }
+        }
+        news.retain(|&index, _| !planned.contains(inventory.objects()[index].uid.as_str()));
+        let draft = Plan::draft(
+            inventory,
+            &selection,
+            question,
+            &Choices { delete_data: true, no_scale_down: true },
+            Place::default(),
+            Vec::new(),
+        );
+        let stays: HashSet<&str> =
+            draft.objects.iter().filter(|object| !object.goes()).map(|object| object.uid.as_str()).collect();
+        news.retain(|&index, _| !stays.contains(inventory.objects()[index].uid.as_str()));
+        let by_name: BTreeMap<(String, &str), usize> = news
+            .keys()
+            .map(|&index| &inventory.objects()[index])
+            .zip(news.keys().copied())
+            .map(|(object, index)| ((object.kind.resource(), object.name.as_str()), index))
+            .collect();
+        let mut named = BTreeSet::new();
+        let outcomes = self
+            .plan
+            .objects
+            .iter()
+            .map(|object| {
+                if !object.goes() {
+                    return Outcome::Kept;
+                }
+                if let Some(index) = inventory.find(&object.uid) {
+                    return self.left(object, Some(&inventory.objects()[index]));
+                }
+                // Not found: but was its kind looked through at all?
+                if unseen.iter().any(|unseen| unseen.resource == object.kind.resource()) {
+                    return self.outcome_by_watch(object);
+                }
+                match by_name.get(&(object.kind.resource(), object.name.as_str())) {
+                    Some(&index) => {
+                        named.insert(index);
+                        Outcome::Recreated { uid: inventory.objects()[index].uid.clone(), by: None }
+                    }
+                    None => Outcome::Gone,
+                }
+            })
+            .collect();
+        let newcomers = news
+            .into_iter()
+            .filter(|(index, _)| !named.contains(index))
+            .map(|(index, why)| {
+                let object = &inventory.objects()[index];
+                Newcomer { title: object.title(), uid: object.uid.clone(), why }
+            })
+            .collect();
+        Verification { outcomes, newcomers, unseen, error: None }
+    }
+
+    /// A quota's status follows the last deletes a moment later.
+    async fn settle_quota(&mut self, ledger: &mut Ledger, catalog: &Catalog, since: Instant) {
+        let until = self.within(QUOTA_SETTLES);
+        while ledger.is_open() {
+            match self.cluster.inventory(catalog, Patience::PLAN).await {
+                Ok((inventory, _)) => ledger.settle(&inventory, since),
+                Err(failure) => tracing::info!(%failure, "the quotas cannot be read"),
+            }
+            if !ledger.is_open() || Instant::now() >= until || self.stop.is_asked() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    }
+}
