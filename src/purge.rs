@@ -1,16 +1,16 @@
-//! One purge of an application from beginning to end: look, plan, decide, run, report.
+//! One purge from beginning to end: look, plan, decide, run, report.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
+use tokio::sync::mpsc;
 
 use crate::{
     cli::Output,
-    cluster::{Catalog, Cluster, NamespaceState, Patience, connection::Connection, transport},
+    cluster::{Cluster, connection::Connection, transport},
     confirm::{self, Answer, Decision, Terminals},
-    error::Fatal,
     exit::Exit,
-    inventory::{Detail, Inventory, Workload},
+    look::{Seen, look},
     output::{self, Look, Progress, stream},
-    plan::{Action, Place, Plan, Selection},
+    plan::{Guard, Plan},
     report::{Outcome, Report},
     run::{self, Mission, Stop, is_unproven},
     settings::Settings,
@@ -18,94 +18,92 @@ use crate::{
 };
 
 /// Purges, and says how it ended.
-pub(crate) fn purge(settings: &Settings, connection: &Connection) -> Result<Exit> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
-    let exit = runtime.block_on(story(settings, connection));
-    // Watches may still be open: nothing of them is wanted any more.
-    runtime.shutdown_background();
-    exit
-}
-
-async fn story(settings: &Settings, connection: &Connection) -> Result<Exit> {
+pub(crate) async fn purge(settings: &Settings, connection: &Connection) -> Result<Exit> {
     let client = transport::connect(connection).await?;
     let cluster = Cluster::new(client, &connection.namespace, connection.request_timeout);
-    let look = look(&cluster, settings, connection).await?;
-    let plan = &look.plan;
-
-    if settings.dry_run || plan.is_empty() {
-        return Ok(show_only(settings, plan));
+    let mut seen = look(&cluster, settings, connection).await?;
+    if !settings.dry_run && !settings.yes && Terminals::read().can_ask() {
+        seen = match choose_instance(settings, seen).await {
+            Ok(seen) => seen,
+            Err(exit) => return Ok(exit),
+        };
+    }
+    let plan = &seen.plan;
+    if plan.is_empty() || settings.dry_run || !seen.guards.is_empty() {
+        return Ok(show_only(settings, &seen));
     }
     match decide(settings, plan).await {
         Answer::Yes => {}
         Answer::No => return Ok(Exit::Refused),
         Answer::Interrupted => return Ok(Exit::Interrupted),
     }
-    let report = execute(settings, &cluster, look).await;
+    let report = execute(settings, &cluster, seen).await;
     show_report(settings, &report);
     Ok(report.exit)
 }
 
-/// What was seen before anything was decided.
-struct Seen {
-    catalog: Catalog,
-    inventory: Inventory,
-    plan: Plan,
+/// Asks which of several instances is meant.
+async fn choose_instance(settings: &Settings, seen: Seen) -> Result<Seen, Exit> {
+    let instances = seen.guards.iter().find_map(|guard| match guard {
+        Guard::Ambiguous { instances } => Some(instances.clone()),
+        _ => None,
+    });
+    let Some(instances) = instances else { return Ok(seen) };
+    let app = seen.plan.app.clone();
+    let question = confirm::Choice { app, instances };
+    let chosen = tokio::task::spawn_blocking(move || confirm::choose(&question)).await;
+    match chosen.unwrap_or(confirm::Chosen::None) {
+        confirm::Chosen::Instance(instance) => Ok(seen.narrowed_to(settings, instance)),
+        confirm::Chosen::None => {
+            stream::to_stderr("Nothing was changed.\n");
+            Err(Exit::Refused)
+        }
+        confirm::Chosen::Interrupted => {
+            stream::to_stderr("Nothing was changed.\n");
+            Err(Exit::Interrupted)
+        }
+    }
 }
 
-async fn look(cluster: &Cluster, settings: &Settings, connection: &Connection) -> Result<Seen, Fatal> {
-    let namespace = cluster.namespace();
-    let (catalog, user, state) = tokio::join!(cluster.catalog(), cluster.who_am_i(), cluster.namespace_state());
-    let fatal = |failure| Fatal::of(failure, namespace);
-    let catalog = catalog.map_err(fatal)?;
-    match state.map_err(fatal)? {
-        NamespaceState::Active | NamespaceState::Unknown => {}
-        NamespaceState::Missing => {
-            let (namespace, place) = (namespace.to_owned(), connection.server.clone());
-            return Err(Fatal::NoNamespace { namespace, place });
-        }
-        NamespaceState::Terminating => return Err(Fatal::NamespaceTerminating { namespace: namespace.to_owned() }),
-    }
-    let (mut inventory, unseen) = cluster.inventory(&catalog, Patience::PLAN).await.map_err(fatal)?;
-    let selection = Selection::of(&inventory, &settings.question);
-    learn_scales(cluster, &mut inventory, &selection).await;
-    let place = Place {
-        namespace: namespace.to_owned(),
-        context: connection.context.clone(),
-        server: connection.server.clone(),
-        user: user.unwrap_or_default(),
+/// A plan that nothing follows from: nothing to do, a dry run, or a guard in the way.
+fn show_only(settings: &Settings, seen: &Seen) -> Exit {
+    let plan = &seen.plan;
+    let refused = !plan.is_empty() && !seen.guards.is_empty();
+    let exit = match (refused, is_unproven(plan, &settings.limits)) {
+        (true, _) => Exit::Refused,
+        (false, true) => Exit::Unproven,
+        (false, false) => Exit::Done,
     };
-    let mut plan = Plan::draft(&inventory, &selection, &settings.question, &settings.choices, place, unseen);
-    plan.warnings.extend(cluster.warnings().take());
-    Ok(Seen { catalog, inventory, plan })
-}
-
-/// Of custom resources only metadata was listed: their replica counts are asked for one by one.
-async fn learn_scales(cluster: &Cluster, inventory: &mut Inventory, selection: &Selection) {
-    for &index in selection.members.keys() {
-        let object = &inventory.objects()[index];
-        if !object.kind.scalable || !matches!(object.detail, Detail::None) {
-            continue;
-        }
-        match cluster.scale(&object.kind.clone(), &object.name.clone()).await {
-            Ok(replicas) => {
-                let detail = Detail::Workload(Workload { replicas: Some(replicas), ..Workload::default() });
-                inventory.set_detail(index, detail);
-            }
-            Err(failure) => tracing::info!(object = %object.title(), %failure, "its scale cannot be read"),
-        }
+    let run_without_work = !settings.dry_run && !refused;
+    let is_table = matches!(settings.output, Output::Table | Output::Wide);
+    if is_table && plan.objects.is_empty() {
+        print(&output::nothing::render(plan, &seen.question, &seen.near));
+    } else if run_without_work && !is_table {
+        print_document(output::document(settings.output, &output::ReportDocument::new(&untouched(plan.clone(), exit))));
+    } else {
+        show_plan(settings, plan);
     }
-}
-
-/// A plan that nothing follows from: a dry run, or nothing to do.
-fn show_only(settings: &Settings, plan: &Plan) -> Exit {
-    let exit = if is_unproven(plan, &settings.limits) { Exit::Unproven } else { Exit::Done };
-    match settings.output {
-        Output::Table if plan.objects.is_empty() => print(&output::nothing::render(plan, &settings.question)),
-        Output::Table => print(&output::plan::render(plan, &Look::of_stdout(settings.color, false))),
-        Output::Json if settings.dry_run => print_json(output::json::plan(plan)),
-        Output::Json => print_json(output::json::report(&untouched(plan.clone(), exit))),
+    if refused {
+        for guard in &seen.guards {
+            stream::to_stderr(&format!("error: {}\n", output::guards::sentence(guard, &plan.app)));
+        }
     }
     exit
+}
+
+/// The plan on stdout, in whatever format was asked for.
+fn show_plan(settings: &Settings, plan: &Plan) {
+    match settings.output {
+        Output::Table | Output::Wide => print(&output::plan::render(plan, &stdout_look(settings))),
+        Output::Name => print(&output::names::render(plan)),
+        Output::Json | Output::Yaml => {
+            print_document(output::document(settings.output, &output::PlanDocument::new(plan)));
+        }
+    }
+}
+
+fn stdout_look(settings: &Settings) -> Look {
+    Look::of_stdout(settings.color, settings.output == Output::Wide)
 }
 
 /// The report of a run that had nothing to do.
@@ -126,14 +124,14 @@ fn untouched(plan: Plan, exit: Exit) -> Report {
 /// Shows the plan and asks, where somebody can answer.
 async fn decide(settings: &Settings, plan: &Plan) -> Answer {
     let decision = confirm::decide(Terminals::read(), settings.yes);
-    match (settings.output, decision) {
-        (Output::Table, _) => print(&output::plan::render(plan, &Look::of_stdout(settings.color, false))),
+    let is_table = matches!(settings.output, Output::Table | Output::Wide);
+    match decision {
         // One document on stdout: the report, or for want of a run the plan.
-        (Output::Json, Decision::Refuse) => print_json(output::json::plan(plan)),
-        (Output::Json, Decision::Ask) => {
+        Decision::Go if !is_table => {}
+        Decision::Ask if !is_table => {
             stream::to_stderr(&output::plan::render(plan, &Look::of_stderr(settings.color, false)));
         }
-        (Output::Json, Decision::Go) => {}
+        _ => show_plan(settings, plan),
     }
     match decision {
         Decision::Go => Answer::Yes,
@@ -145,17 +143,17 @@ async fn decide(settings: &Settings, plan: &Plan) -> Answer {
             Answer::No
         }
         Decision::Ask => {
-            let app = plan.app.clone();
-            let data = plan
-                .objects
-                .iter()
-                .any(|object| object.action != Action::Keep && object.kind.is("", "PersistentVolumeClaim"));
-            let question = if data { confirm::Question::Name { app } } else { confirm::Question::YesNo { app } };
+            let takes_data = plan.going().any(|object| object.kind.is("", "PersistentVolumeClaim"));
+            let question = if takes_data {
+                confirm::Question::Name { app: plan.app.clone() }
+            } else {
+                confirm::Question::YesNo { subject: plan.subject() }
+            };
             let answer = tokio::task::spawn_blocking(move || confirm::ask(&question)).await.unwrap_or(Answer::No);
             if answer != Answer::Yes {
                 stream::to_stderr("Nothing was changed.\n");
-                if settings.output == Output::Json {
-                    print_json(output::json::plan(plan));
+                if !is_table {
+                    show_plan(settings, plan);
                 }
             }
             answer
@@ -165,7 +163,7 @@ async fn decide(settings: &Settings, plan: &Plan) -> Answer {
 
 /// Carries the plan out while the progress is shown and signals are heard.
 async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen) -> Report {
-    let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut events) = mpsc::unbounded_channel();
     let mut progress = Progress::of_stderr(settings.color);
     let progress = tokio::spawn(async move {
         while let Some(event) = events.recv().await {
@@ -178,7 +176,7 @@ async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen) -> Report {
     let mission = Mission {
         cluster,
         catalog: &seen.catalog,
-        question: &settings.question,
+        question: &seen.question,
         inventory: &seen.inventory,
         limits: &settings.limits,
         events: sender,
@@ -193,8 +191,10 @@ async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen) -> Report {
 
 fn show_report(settings: &Settings, report: &Report) {
     match settings.output {
-        Output::Table => print(&output::report::render(report, &Look::of_stdout(settings.color, false))),
-        Output::Json => print_json(output::json::report(report)),
+        Output::Json | Output::Yaml => {
+            print_document(output::document(settings.output, &output::ReportDocument::new(report)));
+        }
+        _ => print(&output::report::render(report, &stdout_look(settings))),
     }
 }
 
@@ -203,9 +203,9 @@ fn print(text: &str) {
     let _ = stream::to_stdout(text);
 }
 
-fn print_json(document: serde_json::Result<String>) {
+fn print_document(document: Result<String>) {
     match document {
         Ok(document) => print(&document),
-        Err(error) => stream::to_stderr(&format!("error: {error}\n")),
+        Err(error) => stream::to_stderr(&format!("error: {error:#}\n")),
     }
 }

@@ -25,6 +25,11 @@ pub(super) enum Shape {
     Selecting,
     Claim,
     Quota,
+    Scaler,
+    Ingress,
+    GatewayRoute,
+    OpenShiftRoute,
+    Account,
 }
 
 impl Shape {
@@ -39,6 +44,13 @@ impl Shape {
             ("apps", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet") | ("batch", "Job") => Self::Workload,
             ("batch", "CronJob") => Self::CronJob,
             ("policy", "PodDisruptionBudget") | ("networking.k8s.io", "NetworkPolicy") => Self::Selecting,
+            ("autoscaling", "HorizontalPodAutoscaler")
+            | ("autoscaling.k8s.io", "VerticalPodAutoscaler")
+            | ("keda.sh", "ScaledObject") => Self::Scaler,
+            ("networking.k8s.io" | "extensions", "Ingress") => Self::Ingress,
+            ("gateway.networking.k8s.io", kind) if kind.ends_with("Route") => Self::GatewayRoute,
+            ("route.openshift.io", "Route") => Self::OpenShiftRoute,
+            ("", "ServiceAccount") => Self::Account,
             _ => return None,
         })
     }
@@ -120,8 +132,8 @@ struct EnvFrom {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Named {
-    name: String,
+pub(super) struct Named {
+    pub(super) name: String,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -193,6 +205,14 @@ struct WorkloadSpec {
     replicas: Option<i64>,
     selector: Option<LabelSelector>,
     template: Option<Template>,
+    #[serde(rename = "volumeClaimTemplates")]
+    claim_templates: Option<Vec<ClaimTemplate>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct ClaimTemplate {
+    metadata: Named,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -302,13 +322,19 @@ fn workload(replicas: Option<i64>, selector: Option<Selector>, template: Option<
         template_labels: template.metadata.and_then(|metadata| metadata.labels).unwrap_or_default(),
         replicas,
         uses: template.spec.map(|spec| spec.references()).unwrap_or_default(),
+        claim_templates: Vec::new(),
     })
 }
 
 impl Item for WorkloadItem {
     fn parts(self) -> (Metadata, Detail) {
         let spec = self.spec.unwrap_or_default();
-        (self.metadata, workload(spec.replicas, spec.selector.map(Selector::from), spec.template))
+        let mut detail = workload(spec.replicas, spec.selector.map(Selector::from), spec.template);
+        if let Detail::Workload(workload) = &mut detail {
+            let templates = spec.claim_templates.unwrap_or_default();
+            workload.claim_templates = templates.into_iter().map(|template| template.metadata.name).collect();
+        }
+        (self.metadata, detail)
     }
 }
 

@@ -5,7 +5,9 @@ mod command;
 mod document;
 mod duration;
 pub mod escape;
+pub mod guards;
 pub mod json;
+pub mod list;
 mod look;
 pub mod names;
 pub mod nothing;
@@ -22,6 +24,7 @@ pub mod width;
 mod wrap;
 
 pub use document::{PlanDocument, ReportDocument};
+pub use json::document;
 pub use look::{Look, unicode};
 pub use progress::Progress;
 pub use style::{Color, ColorEnv};
