@@ -1,5 +1,6 @@
 //! The client: one HTTP/2 connection that all requests share, or a few HTTP/1.1 ones where it must be.
 
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -32,8 +33,8 @@ const CONNECTION_WINDOW: u32 = 32 << 20;
 
 /// How long an HTTP/2 connection may be silent before the other side is asked whether it is still there, and how
 /// long it has to answer: a connection cut by a sleeping laptop or a firewall would stay open for good otherwise.
-const PING_INTERVAL: Duration = Duration::from_secs(20);
-const PING_TIMEOUT: Duration = Duration::from_secs(20);
+const PING_INTERVAL: Duration = Duration::from_secs(15);
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connects, and makes a client of that connection. What is broken later is connected anew by itself, when the next
 /// request is sent. Watches and lists share the connection; there is no timeout on requests, and none is repeated
@@ -54,7 +55,7 @@ pub async fn connect(connection: &Connection) -> Result<kube::Client, ConnectErr
         slots: (!http2).then(|| Arc::new(Semaphore::new(HTTP1_CONNECTIONS))),
     };
     let service = kube::client::middleware::BaseUriLayer::new(connection.url.clone()).layer(Shared(Arc::new(exchange)));
-    let compressed = !connection.disable_compression;
+    let compressed = !connection.disable_compression && !is_near(connection);
     let decompression = DecompressionLayer::new().no_br().no_deflate().no_zstd().gzip(compressed);
     Ok(kube::Client::new(decompression.layer(service), connection.namespace.clone()))
 }
@@ -79,6 +80,13 @@ fn headers(connection: &Connection) -> HeaderMap {
     let agent = format!("kubectl-purge/{} ({os}/{arch})", env!("CARGO_PKG_VERSION"));
     headers.extend(HeaderValue::try_from(agent).map(|agent| (USER_AGENT, agent)));
     headers
+}
+
+/// Whether compressing would only cost time: on loopback, a list of 1.8 MB takes 20 ms plain and 40 ms packed.
+fn is_near(connection: &Connection) -> bool {
+    let host = connection.url.host().unwrap_or_default().trim_matches(['[', ']']);
+    let loopback = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    loopback && connection.proxy.is_none()
 }
 
 fn client(connector: Connector, http2: bool) -> legacy::Client<Connector, Body> {
