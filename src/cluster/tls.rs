@@ -1,5 +1,8 @@
 //! TLS by rustls and ring, with what Go checks in a certificate.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
