@@ -172,8 +172,11 @@ impl Cluster {
             .map_err(|_| Failure::Timeout(limit))?
             .map_err(|error| Failure::Transport(root_cause(&error)))?;
         let (head, mut body) = response.into_parts();
+        // Nobody chose which kinds are listed, so that some are deprecated is no news to anybody.
         for warning in head.headers.get_all(header::WARNING) {
-            if let Ok(text) = warning.to_str() {
+            if let Ok(text) = warning.to_str()
+                && call.method != Method::GET
+            {
                 self.warnings.add(text);
             }
         }

@@ -138,7 +138,9 @@ impl Cluster {
     }
 }
 
-/// A `Status` says the object is gone; the object itself, that it is on its way out.
+/// A `Status` says the object is gone. Some kinds (Services, PodTemplates) answer with the object instead: with a
+/// deletionTimestamp it is on its way out, without one it has been removed at once
+/// (`k8s.io/apiserver/pkg/registry/generic/registry.Store.Delete`, `ReturnDeletedObject`).
 fn deleted(kind: &Arc<Kind>, bytes: &[u8]) -> Deleted {
     use super::wire::Item as _;
     #[derive(Default, Deserialize)]
@@ -146,12 +148,12 @@ fn deleted(kind: &Arc<Kind>, bytes: &[u8]) -> Deleted {
     struct Answer {
         kind: String,
     }
-    let is_status = serde_json::from_slice::<Answer>(bytes).is_ok_and(|answer| answer.kind == "Status");
-    if is_status {
+    if serde_json::from_slice::<Answer>(bytes).is_ok_and(|answer| answer.kind == "Status") {
         return Deleted::Gone;
     }
     let bare: Bare = serde_json::from_slice(bytes).unwrap_or_default();
-    Deleted::Begun(Box::new(bare.into_object(kind)))
+    let object = bare.into_object(kind);
+    if object.deletion.is_none() { Deleted::Gone } else { Deleted::Begun(Box::new(object)) }
 }
 
 #[cfg(test)]
@@ -159,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_means_gone_and_an_object_means_begun() {
+    fn a_status_means_gone_and_an_object_with_a_deletion_timestamp_means_begun() {
         let kind = Arc::new(Kind {
             group: String::new(),
             version: "v1".into(),
@@ -169,7 +171,8 @@ mod tests {
             scalable: false,
         });
         assert!(matches!(deleted(&kind, br#"{"kind":"Status","status":"Success"}"#), Deleted::Gone));
-        let begun = deleted(&kind, br#"{"kind":"PartialObjectMetadata","metadata":{"name":"p","finalizers":["f"]}}"#);
-        assert!(matches!(begun, Deleted::Begun(object) if object.finalizers == ["f"]));
+        assert!(matches!(deleted(&kind, br#"{"kind":"Service","metadata":{"name":"p"}}"#), Deleted::Gone));
+        let begun = br#"{"kind":"Pod","metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["f"]}}"#;
+        assert!(matches!(deleted(&kind, begun), Deleted::Begun(object) if object.finalizers == ["f"]));
     }
 }

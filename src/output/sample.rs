@@ -37,6 +37,8 @@ pub(crate) fn object(of: &Arc<Kind>, name: &str, action: Action, reason: Reason)
         finalizers: Vec::new(),
         terminating: false,
         uses: Vec::new(),
+        finished: false,
+        node: None,
     }
 }
 

@@ -51,34 +51,36 @@ impl Runner<'_> {
             return Waited::Gone;
         }
         let begun = self.begin(phase, objects.iter().map(|object| object.uid.clone()).collect());
+        // What the cluster removes by itself comes last, and has a moment for that.
+        let (own, by_controllers): (Vec<&PlanObject>, Vec<&PlanObject>) =
+            objects.into_iter().partition(|object| !is_removed_by_its_controller(object));
         let mut waited = Waited::Gone;
-        for level in levels(&objects) {
-            if self.stop.is_asked() {
-                waited = Waited::Stopped;
-                break;
-            }
-            self.delete_level(phase, &level).await;
-            let uids = self.waitable(&level);
-            waited = self.wait(phase, &uids, self.wave_bound(wave)).await;
+        for level in levels(&own) {
+            waited = self.delete_and_wait(phase, &level, wave).await;
             if waited == Waited::Stopped {
                 break;
+            }
+        }
+        if !by_controllers.is_empty() && waited != Waited::Stopped {
+            let uids: Vec<String> = by_controllers.iter().map(|object| object.uid.clone()).collect();
+            let until = Some(self.within(PATIENCE_WITH_CONTROLLERS));
+            waited = self.wait(phase, &uids, Bound { until, stall: None }).await;
+            if waited != Waited::Gone && waited != Waited::Stopped {
+                waited = self.delete_and_wait(phase, &by_controllers, wave).await;
             }
         }
         self.end(phase, begun);
         waited
     }
 
-    async fn delete_level(&mut self, phase: Phase, level: &[&PlanObject]) {
-        let (gentle, direct): (Vec<&PlanObject>, Vec<&PlanObject>) =
-            level.iter().partition(|object| is_removed_by_its_controller(object));
-        if !gentle.is_empty() {
-            let uids: Vec<String> = gentle.iter().map(|object| object.uid.clone()).collect();
-            let until = Some(self.within(PATIENCE_WITH_CONTROLLERS));
-            self.wait(phase, &uids, Bound { until, stall: None }).await;
+    async fn delete_and_wait(&mut self, phase: Phase, objects: &[&PlanObject], wave: Wave) -> Waited {
+        if self.stop.is_asked() {
+            return Waited::Stopped;
         }
-        let direct = direct.into_iter().chain(gentle);
-        let due: Vec<&PlanObject> = direct.filter(|object| self.is_due(object)).collect();
+        let due: Vec<&PlanObject> = objects.iter().filter(|object| self.is_due(object)).copied().collect();
         self.delete_all(phase, &due).await;
+        let uids = self.waitable(objects);
+        self.wait(phase, &uids, self.wave_bound(wave)).await
     }
 
     /// Whether a delete has to be sent. What is being deleted already is not asked again, and what a living pod of

@@ -2,6 +2,7 @@
 
 use std::{
     io::{Read as _, Write as _},
+    num::NonZero,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -31,7 +32,8 @@ impl Screen {
         command.env("LC_ALL", "C.UTF-8");
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
-        let parser = Arc::new(Mutex::new(vt100::Parser::new(60, columns, 1000)));
+        let parser =
+            Arc::new(Mutex::new(vt100::Parser::new(NonZero::new(60).unwrap(), NonZero::new(columns).unwrap(), 1000)));
         let raw = Arc::new(Mutex::new(Vec::new()));
         let mut reader = pair.master.try_clone_reader().unwrap();
         let writer = pair.master.take_writer().unwrap();
@@ -105,7 +107,7 @@ fn the_plan_the_question_and_the_end_fit_the_terminal() {
             assert!(header.contains(word), "{shown}");
         }
         assert!(shown.contains("scale to 0") && shown.contains("deployment-demo"), "{shown}");
-        assert!(shown.contains("Frees: requests.cpu 2 of 3, requests.memory 2Gi of 3Gi"), "{shown}");
+        assert!(shown.contains("Frees: requests.cpu 2 of 2, requests.memory 2Gi of 2Gi"), "{shown}");
         for line in shown.lines() {
             assert!(line.chars().count() <= usize::from(columns), "{line}");
         }

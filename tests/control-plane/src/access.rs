@@ -18,7 +18,7 @@ impl ControlPlane {
         &self.kubectl.kubeconfig
     }
 
-    /// The kubeconfig of a user declared with [`Builder::user`].
+    /// The kubeconfig of a user declared with [`Builder::user`](crate::Builder::user).
     ///
     /// # Errors
     /// [`Error::UnknownUser`].
@@ -46,7 +46,7 @@ impl ControlPlane {
         self.save(name, &kubeconfig)
     }
 
-    /// The token of a user declared with [`Builder::user`], or of [`ADMIN`].
+    /// The token of a user declared with [`Builder::user`](crate::Builder::user), or of [`ADMIN`](crate::ADMIN).
     ///
     /// # Errors
     /// [`Error::UnknownUser`]; on an existing cluster there are none.
@@ -77,7 +77,7 @@ impl ControlPlane {
     /// Lets a user do in one namespace what the rules say and nothing else, and returns their kubeconfig
     /// once that is in force. Asked again, the new rules take the place of the old ones.
     ///
-    /// A user declared with [`Builder::user`] has a token; any other name gets a client certificate, which
+    /// A user declared with [`Builder::user`](crate::Builder::user) has a token; any other name gets a client certificate, which
     /// the API server needs not be told of beforehand. On an existing cluster it is a service account of
     /// that name in the namespace.
     ///

@@ -148,7 +148,7 @@ impl AuditEvent {
 
 impl ControlPlane {
     /// Every request that the API server has answered so far, in the order of its log; needs
-    /// [`Builder::audit_log`].
+    /// [`Builder::audit_log`](crate::Builder::audit_log).
     ///
     /// A request is logged just after it is answered. This makes one of its own and waits until that is
     /// in the log (and leaves it out), so that what was answered before the call is there.

@@ -1,6 +1,10 @@
 //! The processes that make up a control plane, and the programs that were built for it.
 
 use std::fmt;
+use std::path::PathBuf;
+
+use crate::binaries::Binaries;
+use crate::error::Error;
 
 /// One of the processes of a control plane, in the order in which they are started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,5 +61,13 @@ impl Tool {
             Self::Kubectl => "kubectl",
             Self::Of(component) => component.name(),
         }
+    }
+
+    /// The path of the program, built first if need be; no control plane is started for it.
+    ///
+    /// # Errors
+    /// When the programs cannot be built.
+    pub fn program(self) -> Result<PathBuf, Error> {
+        Ok(Binaries::ensure()?.path(self))
     }
 }

@@ -117,6 +117,13 @@ impl ControlPlane {
         Ok(control_plane)
     }
 
+    /// Whether it is one of our own, whose components can be stopped, and not the cluster that the
+    /// environment names.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
     /// The folder in which it lives, logs and all; removed with it.
     #[must_use]
     pub fn dir(&self) -> &Path {

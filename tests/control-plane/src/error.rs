@@ -1,5 +1,6 @@
 //! What can go wrong while a control plane is built, started or spoken to; all the wording is here.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -9,7 +10,7 @@ use crate::component::Component;
 use crate::existing::KUBECONFIG_VARIABLE;
 
 /// Why a control plane could not do what was asked of it.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum Error {
     /// There is no Go toolchain to build the components with.
     #[error(
@@ -123,6 +124,13 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+}
+
+/// The same words: a test that fails shows its error in this form, and a log on one line is no help.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
 }
 
 impl Error {

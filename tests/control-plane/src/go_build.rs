@@ -133,7 +133,7 @@ fn state(log: &Path) -> String {
     let downloaded = log.lines().filter(|line| line.starts_with("go: downloading")).count();
     let compiled = log.lines().filter(|line| !line.starts_with("go: ")).count();
     match (downloaded, compiled) {
-        (0, 0) => "looking at what there is".to_owned(),
+        (0, 0) => "nothing had to be compiled yet".to_owned(),
         (_, 0) => format!("{downloaded} modules downloaded"),
         _ => format!("{compiled} packages compiled"),
     }
@@ -211,6 +211,31 @@ mod tests {
         assert!(minor("1.26rc1") >= minor("1.26"));
         assert!(minor("2.0") > minor("1.26.8"));
         assert!(minor("devel +abc") < minor("1.26"));
+    }
+
+    fn go(program: &str) -> Go {
+        Go { program: program.into(), module: env::temp_dir() }
+    }
+
+    #[test]
+    fn without_go_the_error_says_what_to_install_or_set() {
+        let error = go("/nonexistent/go").check_version().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the control plane is built with Go, and no `go` was found: install Go 1.26 or newer, or name a cluster \
+             that may be thrown away with KUBECTL_PURGE_TEST_KUBECONFIG=/path/to/kubeconfig"
+        );
+    }
+
+    #[test]
+    fn an_old_go_is_told_from_a_new_one() {
+        // `echo env GOVERSION` stands for a go whose version says nothing.
+        let error = go("echo").check_version().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the control plane needs Go 1.26 or newer to be built, and this is env GOVERSION: install Go 1.26, or \
+             name a cluster that may be thrown away with KUBECTL_PURGE_TEST_KUBECONFIG=/path/to/kubeconfig"
+        );
     }
 
     #[test]

@@ -15,6 +15,9 @@
 //! Everything listens on 127.0.0.1 only, on a port found at run time, with tokens that are random: another
 //! control plane may be running beside this one. Whatever becomes of this process, its control planes are
 //! stopped and their folders removed.
+//!
+//! Two variables change where things come from: [`CACHE_VARIABLE`] names a folder for the built programs,
+//! which several checkouts can share, and [`KUBECONFIG_VARIABLE`] an existing cluster to run on instead.
 
 #![warn(missing_docs)]
 

@@ -30,6 +30,15 @@ pub(crate) fn node(name: &str, size: &NodeSize, alive: bool) -> Value {
     });
     if alive {
         node["metadata"]["annotations"] = json!({ "kwok.x-k8s.io/node": "fake" });
+    } else {
+        // As the controllers see a node that has gone silent. A node without conditions has no taints for
+        // its first minute, and the scheduler would use it.
+        node["status"]["conditions"] = json!([{
+            "type": "Ready",
+            "status": "Unknown",
+            "reason": "NodeStatusUnknown",
+            "message": "Kubelet stopped posting node status.",
+        }]);
     }
     node
 }

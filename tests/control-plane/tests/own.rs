@@ -9,6 +9,21 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 const A_WHILE: Duration = Duration::from_secs(30);
 
+/// Pods that take two seconds to stop.
+const SLOW_END: &str = "
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata:
+  name: pod-delete
+spec:
+  resourceRef: { apiGroup: v1, kind: Pod }
+  selector:
+    matchExpressions:
+    - { key: .metadata.deletionTimestamp, operator: Exists }
+  delay: { durationMilliseconds: 2000 }
+  next: { delete: true }
+";
+
 /// One with everything that can be asked for. Its users take turns: some stop its components.
 fn special() -> (&'static ControlPlane, MutexGuard<'static, ()>) {
     static TURN: Mutex<()> = Mutex::new(());
@@ -21,6 +36,7 @@ fn special() -> (&'static ControlPlane, MutexGuard<'static, ()>) {
             .user("jane", &["developers", "testers"])
             .jobs_complete(false)
             .audit_log()
+            .stage(SLOW_END)
             .flag(Component::ControllerManager, "--controllers=*,-garbage-collector-controller")
             .start()
             .unwrap_or_else(|error| panic!("{error}"))
@@ -118,6 +134,18 @@ fn a_job_runs_on_where_that_was_asked_for() -> Outcome {
     std::thread::sleep(Duration::from_secs(1));
     let job = control_plane.get("running-job", "job/long")?;
     assert_eq!(job["status"].get("succeeded"), None);
+    Ok(())
+}
+
+#[test]
+fn a_stage_of_the_callers_own_slows_the_end_of_pods() -> Outcome {
+    let (control_plane, _turn) = special();
+    control_plane.create_namespace("slow")?;
+    control_plane.kubectl(&["run", "slow", "-n", "slow", "--image", "example.invalid/none"]).ok()?;
+    control_plane.kubectl(&["wait", "pod/slow", "-n", "slow", "--for=condition=Ready", "--timeout=30s"]).ok()?;
+    let began = Instant::now();
+    control_plane.kubectl(&["delete", "pod/slow", "-n", "slow", "--timeout=30s"]).ok()?;
+    assert!(began.elapsed() >= Duration::from_millis(1900), "{:?}", began.elapsed());
     Ok(())
 }
 

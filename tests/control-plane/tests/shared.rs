@@ -98,6 +98,9 @@ spec: { nodeName: dead, containers: [{ name: main, image: example.invalid/none }
     std::thread::sleep(Duration::from_secs(2));
     let stuck = control_plane.get("dead-node", "pod/stuck")?;
     assert!(stuck["metadata"]["deletionTimestamp"].is_string());
+    // Without a taint the scheduler would put other tests' pods there.
+    let node = control_plane.get("dead-node", "node/dead")?;
+    assert!(node["spec"]["taints"].as_array().is_some_and(|taints| !taints.is_empty()));
     Ok(())
 }
 
