@@ -17,13 +17,22 @@ use kubectl_purge::cluster::{
     connection::Connection,
     environment::Environment,
     flags::ConnectionFlags,
-    kubeconfig::resolve,
+    kubeconfig::{KubeconfigError, resolve},
     transport::{ConnectError, connect},
 };
 use serde_json::{Value, json};
 
 /// The connection that a kubeconfig and flags stand for.
 pub(crate) fn resolved(kubeconfig: &Path, flags: &[&str], variables: &[(&str, &str)]) -> Connection {
+    try_resolve(kubeconfig, flags, variables).unwrap()
+}
+
+/// The same, where there may be none.
+pub(crate) fn try_resolve(
+    kubeconfig: &Path,
+    flags: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<Connection, KubeconfigError> {
     #[derive(Parser)]
     struct Command {
         #[command(flatten)]
@@ -33,7 +42,7 @@ pub(crate) fn resolved(kubeconfig: &Path, flags: &[&str], variables: &[(&str, &s
     environment.variables.insert("KUBECONFIG".into(), kubeconfig.into());
     environment.variables.extend(variables.iter().map(|(name, value)| (name.into(), value.into())));
     let command = Command::parse_from([&["purge"], flags].concat());
-    resolve(&command.connection, &environment).unwrap()
+    resolve(&command.connection, &environment)
 }
 
 /// A client of that connection.

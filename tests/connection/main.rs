@@ -2,6 +2,7 @@
 
 mod credentials;
 mod harness;
+mod kubeconfigs;
 mod lasting;
 mod proxies;
 mod trust;
