@@ -18,7 +18,7 @@ use kubectl_purge::cluster::{
     environment::Environment,
     flags::ConnectionFlags,
     kubeconfig::{KubeconfigError, resolve},
-    transport::{ConnectError, connect},
+    transport::connect,
 };
 use serde_json::{Value, json};
 
@@ -54,7 +54,6 @@ pub(crate) async fn client(kubeconfig: &Path, flags: &[&str]) -> kube::Client {
 pub(crate) async fn refusal(kubeconfig: &Path, flags: &[&str]) -> String {
     match connect(&resolved(kubeconfig, flags, &[])).await {
         Ok(_) => panic!("connected"),
-        Err(error @ ConnectError::Unreachable { .. }) => error.to_string(),
         Err(error) => error.to_string(),
     }
 }
@@ -158,7 +157,7 @@ pub(crate) fn splice(client: TcpStream, server: TcpStream, frozen: &AtomicBool) 
 }
 
 fn copy(from: &mut TcpStream, to: &mut TcpStream, frozen: &AtomicBool) {
-    let mut buffer = [0; 65536];
+    let mut buffer = [0; 16384];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         // What was on its way when the line froze is lost.
         if frozen.load(Ordering::SeqCst) {

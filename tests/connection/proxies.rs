@@ -65,19 +65,16 @@ fn socks_proxy() -> (Listener, Asked) {
         stream.write_all(&[5, 0]).unwrap();
         let mut request = [0; 4];
         stream.read_exact(&mut request).unwrap();
-        let host = match request[3] {
-            1 => {
-                let mut address = [0; 4];
-                stream.read_exact(&mut address).unwrap();
-                std::net::Ipv4Addr::from(address).to_string()
-            }
-            _ => {
-                let mut length = [0; 1];
-                stream.read_exact(&mut length).unwrap();
-                let mut name = vec![0; length[0].into()];
-                stream.read_exact(&mut name).unwrap();
-                String::from_utf8(name).unwrap()
-            }
+        let host = if request[3] == 1 {
+            let mut address = [0; 4];
+            stream.read_exact(&mut address).unwrap();
+            std::net::Ipv4Addr::from(address).to_string()
+        } else {
+            let mut length = [0; 1];
+            stream.read_exact(&mut length).unwrap();
+            let mut name = vec![0; length[0].into()];
+            stream.read_exact(&mut name).unwrap();
+            String::from_utf8(name).unwrap()
         };
         let mut port = [0; 2];
         stream.read_exact(&mut port).unwrap();

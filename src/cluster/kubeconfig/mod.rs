@@ -1,13 +1,15 @@
 //! From kubeconfig and flags to a [`Connection`], with kubectl's own rules.
 //!
 //! Source of the rules: client-go's `tools/clientcmd` (loading rules, overrides, in-cluster fall-back). Stricter than
-//! kubectl in three places, since this program deletes: a KUBECONFIG of which no file exists, a kubeconfig without
-//! current context, and a context whose user does not exist are errors, never another cluster or another user.
+//! kubectl in four places, since this program deletes: a KUBECONFIG of which no file exists, a kubeconfig without
+//! current context, and a context whose user does not exist are errors, never another cluster or another user; and
+//! `--token` replaces the kubeconfig's client certificate, by which the server would know the sender otherwise.
 
 mod cluster;
 mod error;
 mod fields;
 mod files;
+mod kuberc;
 #[cfg(test)]
 mod tests;
 mod user;

@@ -387,15 +387,17 @@ fn flags_of_trust_replace_all_that_the_kubeconfig_says_of_it() {
 }
 
 #[test]
-fn a_token_flag_replaces_tokens_and_spares_the_plugin_but_not_the_client_certificate() {
+fn a_token_flag_replaces_every_credential_of_the_kubeconfig() {
     let desk = Desk::with(&config(PLAIN, "{token: t, tokenFile: none}"));
     assert_eq!(token(&desk.ok("--token flag")), "flag");
     let exec = "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Always, command: login}}";
     assert_eq!(token(&Desk::with(&config(PLAIN, exec)).ok("--token flag")), "flag");
-    let desk = Desk::with(&config(PLAIN, "{client-certificate-data: Y2E=, client-key-data: a2V5}"));
+    let desk = Desk::with(&config(PLAIN, "{client-certificate-data: Y2E=, client-key-data: a2V5}")).file("pem", "pem");
     let connection = desk.ok("--token flag");
-    assert_eq!(token(&connection), "flag");
-    assert_eq!(connection.identity.unwrap().key, Secret::new("key"));
+    assert_eq!((token(&connection), connection.identity.is_none()), ("flag", true));
+    let connection = desk.ok("--token flag --client-certificate $/pem --client-key $/pem");
+    assert_eq!((token(&connection), connection.identity.is_some()), ("flag", true));
+    assert_eq!(desk.ok("--token=").identity.unwrap().key, Secret::new("key"));
 }
 
 #[test]
@@ -504,9 +506,12 @@ fn the_kubeconfigs_proxy_comes_before_the_environments() {
     assert_eq!(proxy("{server: 'https://h', proxy-url: 'socks5://p:1'}").as_deref(), Some("socks5://p:1"));
     assert_eq!(proxy("{server: 'https://h'}"), None);
     assert_eq!(proxy("{server: 'https://other'}").as_deref(), Some("http://env:1"));
+    let flag = Desk::with(&config("{server: 'https://h', proxy-url: 'socks5://p:1'}", "{}"));
+    assert_eq!(flag.ok("--proxy-url http://flag").proxy.unwrap().to_string(), "http://flag:80");
     let problem = "is no proxy's address; it is http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT";
     let desk = Desk::with(&config("{server: 'https://h', proxy-url: 'ftp://c4n4ry'}", "{}"));
     assert_eq!(desk.error(""), format!("cluster \"c\" in $/config: proxy-url {problem}"));
+    assert_eq!(flag.error("--proxy-url c4n4ry"), format!("--proxy-url {problem}"));
     let desk = Desk::with(&config(PLAIN, "{}")).set("https_proxy", "ftp://c4n4ry");
     assert_eq!(desk.error(""), format!("environment: https_proxy {problem}"));
 }
@@ -603,8 +608,8 @@ fn no_secret_is_debugged() {
         "{server: 'https://h', proxy-url: 'http://jane:c4n4ry@p:1'}",
         "{token: c4n4ry, client-certificate-data: Y2E=, client-key-data: YzRuNHJ5}",
     ));
-    let connection = desk.ok("--token c4n4ry-too");
-    assert_eq!(token(&connection), "c4n4ry-too");
+    let connection = desk.ok("");
+    assert_eq!(token(&connection), CANARY);
     assert_eq!(connection.identity.as_ref().unwrap().key.expose(), CANARY);
     let exec = "{exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: x, args: [c4n4ry], \
                 env: [{name: NAME, value: c4n4ry}]}}";
@@ -612,4 +617,57 @@ fn no_secret_is_debugged() {
     let basic = Desk::with(&config(PLAIN, "{username: jane, password: c4n4ry}")).ok("");
     let shown = format!("{connection:?} {plugin:?} {basic:?}");
     assert!(!shown.contains(CANARY), "{shown}");
+}
+
+#[test]
+fn kuberc_says_which_plugins_may_be_run() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let exec = |command: &str| {
+        let fields = "apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never";
+        config(PLAIN, &format!("{{exec: {{{fields}, command: {command}}}}}"))
+    };
+    let desk = |kuberc: &str, command: &str| {
+        let preference =
+            format!("apiVersion: other/v1\n---\napiVersion: kubectl.config.k8s.io/v1beta1\nkind: Preference\n{kuberc}");
+        let desk = Desk::with(&exec(command)).file("home/.kube/kuberc", preference).file("bin/login", "");
+        fs::set_permissions(desk.folder.join("bin/login"), fs::Permissions::from_mode(0o700)).unwrap();
+        desk.set("PATH", "/nowhere:$/bin")
+    };
+    let command = |desk: &Desk| match desk.ok("").credential {
+        Credential::Plugin(plugin) => PathBuf::from(plugin.command),
+        other => panic!("{other:?}"),
+    };
+    for kuberc in ["", "credentialPluginPolicy: ''", "credentialPluginPolicy: AllowAll"] {
+        assert_eq!(command(&desk(kuberc, "login")), Path::new("login"));
+    }
+    let listed = |entry: &str| format!("credentialPluginPolicy: Allowlist\ncredentialPluginAllowlist: [{{{entry}}}]");
+    for (entry, plugin) in [("command: login", "login"), ("name: login", "login"), ("command: login", "./bin/login")] {
+        let desk = desk(&listed(entry), plugin);
+        assert_eq!(command(&desk), desk.folder.join("bin/login"));
+    }
+    let place = "user \"u\" in $/config: exec: command";
+    let refusal = "is not allowed by credentialPluginPolicy in $/home/.kube/kuberc";
+    assert_eq!(desk("credentialPluginPolicy: DenyAll", "login").error(""), format!("{place} login {refusal}"));
+    assert_eq!(desk(&listed("command: other"), "login").error(""), format!("{place} login {refusal}"));
+    assert_eq!(desk(&listed("command: login"), "other").error(""), format!("{place} other {refusal}"));
+    for (kuberc, problem) in [
+        ("credentialPluginPolicy: Perhaps", "credentialPluginPolicy must be AllowAll, DenyAll or Allowlist"),
+        (
+            "credentialPluginPolicy: Allowlist",
+            "credentialPluginAllowlist is missing or empty, and credentialPluginPolicy is Allowlist",
+        ),
+        (
+            "credentialPluginAllowlist: [{command: login}]",
+            "credentialPluginAllowlist is set, and credentialPluginPolicy is not Allowlist",
+        ),
+        (&listed("x: y"), "credentialPluginAllowlist has an entry without a command"),
+    ] {
+        assert_eq!(desk(kuberc, "login").error(""), format!("kuberc $/home/.kube/kuberc: {problem}"));
+    }
+    let denied = desk("credentialPluginPolicy: DenyAll", "login");
+    assert_eq!(token(&denied.ok("--token t")), "t");
+    assert_eq!(command(&denied.set("KUBERC", "off")), Path::new("login"));
+    let named = desk("", "login").file("rc", "").set("KUBERC", "$/none");
+    assert_eq!(named.error(""), "kuberc $/none cannot be read: no such file");
+    assert!(named.resolve("--kuberc $/rc").is_ok());
 }
