@@ -40,7 +40,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     };
     match kubeconfig::resolve(&cli.connection, &Environment::of_this_process()) {
         Ok(connection) => purge::purge(&settings, &connection).unwrap_or_else(|error| fail(&error, Exit::Error)),
-        Err(error) => fail(&error.into(), Exit::Error),
+        Err(error) => {
+            let exit = if error.is_usage() { Exit::Usage } else { Exit::Error };
+            fail(&error.into(), exit)
+        }
     }
 }
 

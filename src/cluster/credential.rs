@@ -104,11 +104,6 @@ impl Signer {
         Arc::clone(&self.certificate)
     }
 
-    /// Whether a refused request may pass with a fresh credential.
-    pub(super) const fn can_renew(&self) -> bool {
-        !matches!(self.source, Source::Fixed(_))
-    }
-
     /// The signature for a request that is sent now.
     pub(super) async fn sign(&self) -> Result<Signature, CredentialError> {
         match &self.source {

@@ -1,5 +1,6 @@
 //! The client: one HTTP/2 connection that all requests share, or a few HTTP/1.1 ones where it must be.
 
+use std::error::Error;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,9 +37,12 @@ const CONNECTION_WINDOW: u32 = 32 << 20;
 const PING_INTERVAL: Duration = Duration::from_secs(15);
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How often a request is sent again that the server did not look at.
+const RESENT: usize = 5;
+
 /// Connects, and makes a client of that connection. What is broken later is connected anew by itself, when the next
-/// request is sent. Watches and lists share the connection; there is no timeout on requests, and none is repeated
-/// but one that was refused with 401 while a fresh credential can be had.
+/// request is sent. Watches and lists share the connection; there is no timeout on requests, and none is repeated but
+/// one refused with 401 while a fresh credential can be had, and one that the server says it has not looked at.
 ///
 /// # Errors
 /// When the server cannot be reached within four seconds, its certificate is not trusted, or no credential can be had.
@@ -63,7 +67,7 @@ pub async fn connect(connection: &Connection) -> Result<kube::Client, ConnectErr
 /// The connection error among the causes of a failed request, where the connection was what failed.
 #[must_use]
 pub fn connect_error(error: &kube::Error) -> Option<&ConnectError> {
-    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    let mut next: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = next {
         if let Some(found) = error.downcast_ref() {
             return Some(found);
@@ -153,18 +157,23 @@ struct Exchange {
 
 impl Exchange {
     async fn send(&self, request: Request<Body>) -> Result<Response<Answer>, BoxError> {
-        let (parts, body) = request.into_parts();
-        let copy = if self.signer.can_renew() { body.try_clone() } else { None };
-        let signature = self.signer.sign().await?;
-        let response = self.send_once(Request::from_parts(parts.clone(), body), &signature).await?;
-        if response.status() == StatusCode::UNAUTHORIZED
-            && let Some(copy) = copy
-            && let Some(signature) = self.signer.renew(&signature).await?
-        {
-            drop(response);
-            return self.send_once(Request::from_parts(parts, copy), &signature).await;
+        let (parts, mut body) = request.into_parts();
+        let mut signature = self.signer.sign().await?;
+        let (mut renewed, mut resent) = (false, 0);
+        loop {
+            let copy = body.try_clone();
+            let sent = self.send_once(Request::from_parts(parts.clone(), body), &signature).await;
+            let Some(copy) = copy else { return sent };
+            match &sent {
+                Ok(response) if response.status() == StatusCode::UNAUTHORIZED && !renewed => {
+                    let Some(fresh) = self.signer.renew(&signature).await? else { return sent };
+                    (signature, renewed) = (fresh, true);
+                }
+                Err(error) if resent < RESENT && was_not_processed(&**error) => resent += 1,
+                _ => return sent,
+            }
+            body = copy;
         }
-        Ok(response)
     }
 
     async fn send_once(&self, mut request: Request<Body>, signature: &Signature) -> Result<Response<Answer>, BoxError> {
@@ -187,6 +196,23 @@ impl Exchange {
         let response = self.client.request(request).await?;
         Ok(response.map(|body| Answer { body, _slot: slot }))
     }
+}
+
+/// Whether the server has said that it did nothing about a request, so that even a delete may be sent again: it was
+/// closing the connection when the request arrived, as API servers do to spread their clients, or refused the stream.
+/// Source: RFC 9113, sections 6.8 and 8.7.
+fn was_not_processed(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<h2::Error>() {
+            let reason = error.reason();
+            return error.is_remote()
+                && (error.is_go_away() && reason == Some(h2::Reason::NO_ERROR)
+                    || error.is_reset() && reason == Some(h2::Reason::REFUSED_STREAM));
+        }
+        next = error.source();
+    }
+    false
 }
 
 fn is_watch(uri: &Uri) -> bool {

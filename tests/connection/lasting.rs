@@ -85,7 +85,7 @@ async fn a_server_that_sends_its_clients_elsewhere_loses_no_request() {
     let plane = ControlPlane::builder().nodes(0).flag(Component::ApiServer, flag).start().unwrap();
     let wire = Listener::forwarder("127.0.0.1", plane.server());
     let client = through(&plane, &wire).await;
-    for _ in 0..20 {
+    for _ in 0..60 {
         for answer in join_all((0..32).map(|_| list(&client))).await {
             assert_eq!(answer.unwrap()["kind"], "ConfigMapList");
         }

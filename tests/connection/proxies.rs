@@ -1,12 +1,14 @@
 //! The ways through a proxy.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read, Write as _};
 use std::net::TcpStream;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use control_plane::{ADMIN, ControlPlane};
 use kubectl_purge::cluster::transport::connect;
+use rustls::ServerConfig;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
 use serde_json::json;
 
 use crate::harness::{self, Listener, list, splice};
@@ -15,7 +17,7 @@ use crate::harness::{self, Listener, list, splice};
 type Asked = Arc<Mutex<Vec<String>>>;
 
 /// Reads an HTTP head.
-fn head(stream: &mut TcpStream) -> String {
+fn head(stream: &mut impl Read) -> String {
     let (mut text, mut byte) = (Vec::new(), [0]);
     while !text.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {
         text.push(byte[0]);
@@ -52,6 +54,43 @@ fn http_proxy(login: bool) -> (Listener, Asked) {
         }
     });
     (listener, asked)
+}
+
+/// A proxy for CONNECT that speaks TLS itself.
+fn https_proxy(plane: &ControlPlane) -> (Listener, Asked) {
+    let asked = Asked::default();
+    let heard = asked.clone();
+    let pair = plane.server_certificate(&["127.0.0.1"]).unwrap();
+    let chain = vec![CertificateDer::from_pem_slice(pair.certificate_pem.as_bytes()).unwrap()];
+    let key = PrivateKeyDer::from_pem_slice(pair.key_pem.as_bytes()).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
+    let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let config = Arc::new(config.with_single_cert(chain, key).unwrap());
+    let listener = Listener::new("127.0.0.1", move |stream, _| {
+        let connection = rustls::ServerConnection::new(config.clone()).unwrap();
+        let mut inside = rustls::StreamOwned::new(connection, stream);
+        let head = head(&mut inside);
+        let line = head.lines().next().unwrap_or_default().to_owned();
+        let mut onward = TcpStream::connect(line.split(' ').nth(1).unwrap()).unwrap();
+        heard.lock().unwrap().push(line);
+        inside.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").unwrap();
+        // One thread looks after both directions in turn: the TLS session cannot be shared.
+        let pause = Some(std::time::Duration::from_millis(2));
+        inside.sock.set_read_timeout(pause).unwrap();
+        onward.set_read_timeout(pause).unwrap();
+        while hand_on(&mut inside, &mut onward) && hand_on(&mut onward, &mut inside) {}
+    });
+    (listener, asked)
+}
+
+/// Copies what there is; whether there can be more.
+fn hand_on(from: &mut impl Read, to: &mut impl std::io::Write) -> bool {
+    let mut buffer = [0; 4096];
+    match from.read(&mut buffer) {
+        Ok(0) => false,
+        Ok(count) => to.write_all(&buffer[..count]).and_then(|()| to.flush()).is_ok(),
+        Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+    }
 }
 
 /// A SOCKS 5 proxy without login.
@@ -96,13 +135,18 @@ fn kubeconfig(plane: &ControlPlane, name: &str, server: &str, proxy: Option<&str
 }
 
 #[tokio::test]
-async fn http_and_socks_proxies_carry_the_one_connection() {
+async fn http_https_and_socks_proxies_carry_the_one_connection() {
     let plane = ControlPlane::shared();
     let target = plane.server().rsplit('/').next().unwrap();
     let (http, asked) = http_proxy(false);
     let path = kubeconfig(plane, "http-proxy", plane.server(), Some(&format!("http://127.0.0.1:{}", http.port)));
     let client = harness::client(&path, &[]).await;
     futures_util::future::try_join_all((0..16).map(|_| list(&client))).await.unwrap();
+    assert_eq!(*asked.lock().unwrap(), [format!("CONNECT {target} HTTP/1.1")]);
+
+    let (https, asked) = https_proxy(plane);
+    let path = kubeconfig(plane, "https-proxy", plane.server(), Some(&format!("https://127.0.0.1:{}", https.port)));
+    list(&harness::client(&path, &[]).await).await.unwrap();
     assert_eq!(*asked.lock().unwrap(), [format!("CONNECT {target} HTTP/1.1")]);
 
     let (socks, asked) = socks_proxy();
