@@ -48,7 +48,7 @@ pub enum KubeconfigError {
 
     /// `--request-timeout` is no duration.
     #[error("--request-timeout: {0}")]
-    Timeout(#[from] NotATimeout),
+    Timeout(NotATimeout),
 }
 
 impl KubeconfigError {

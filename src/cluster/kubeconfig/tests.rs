@@ -462,6 +462,7 @@ fn what_is_no_namespaces_name_is_refused_before_any_request() {
         let arguments = format!("--namespace={name}");
         assert_eq!(desk.error(&arguments), format!("--namespace \"{name}\" is no namespace's name: {rule}"));
         assert!(desk.resolve(&arguments).unwrap_err().is_usage());
+        assert!(Desk::new().resolve(&arguments).unwrap_err().is_usage());
     }
     let desk = Desk::with(&config(PLAIN, "{}").replace("namespace: web", "namespace: a/b"));
     assert_eq!(
