@@ -54,9 +54,10 @@ pub async fn connect(connection: &Connection) -> Result<kube::Client, ConnectErr
     let exchange = Exchange {
         forwarding_login: dialer.forwarding_login(),
         headers: headers(connection),
-        signer,
-        client: client(Connector::new(dialer, first, http2), http2),
         slots: (!http2).then(|| Arc::new(Semaphore::new(HTTP1_CONNECTIONS))),
+        // The first certificate may be the plugin's, and so a change already.
+        pool: Mutex::new(Pool::new(Connector::new(dialer, first, http2), signer.certificate().changes())),
+        signer,
     };
     let service = kube::client::middleware::BaseUriLayer::new(connection.url.clone()).layer(Shared(Arc::new(exchange)));
     let compressed = !connection.disable_compression && !is_near(connection);
@@ -93,10 +94,10 @@ fn is_near(connection: &Connection) -> bool {
     loopback && connection.proxy.is_none()
 }
 
-fn client(connector: Connector, http2: bool) -> legacy::Client<Connector, Body> {
+fn client(connector: Connector) -> legacy::Client<Connector, Body> {
     let mut builder = legacy::Client::builder(TokioExecutor::new());
     builder.timer(TokioTimer::new()).pool_timer(TokioTimer::new());
-    if http2 {
+    if connector.offer == Offer::Http2 {
         // With HTTP/2 alone the pool keeps a single connection, and waits for it rather than open a second one.
         builder.http2_only(true).pool_idle_timeout(None);
         builder.http2_initial_stream_window_size(STREAM_WINDOW);
@@ -145,9 +146,22 @@ impl Service<Uri> for Connector {
     }
 }
 
+/// The open connections, all of one client certificate.
+struct Pool {
+    certificate: u64,
+    client: legacy::Client<Connector, Body>,
+    connector: Connector,
+}
+
+impl Pool {
+    fn new(connector: Connector, certificate: u64) -> Self {
+        Self { certificate, client: client(connector.clone()), connector }
+    }
+}
+
 /// Signs a request, sends it, and returns the answer.
 struct Exchange {
-    client: legacy::Client<Connector, Body>,
+    pool: Mutex<Pool>,
     signer: Signer,
     headers: HeaderMap,
     forwarding_login: Option<HeaderValue>,
@@ -176,6 +190,16 @@ impl Exchange {
         }
     }
 
+    /// The client of the certificate that is presented now; with another one, all connections are made anew.
+    fn client(&self) -> legacy::Client<Connector, Body> {
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let certificate = self.signer.certificate().changes();
+        if pool.certificate != certificate {
+            *pool = Pool::new(pool.connector.clone(), certificate);
+        }
+        pool.client.clone()
+    }
+
     async fn send_once(&self, mut request: Request<Body>, signature: &Signature) -> Result<Response<Answer>, BoxError> {
         let headers = request.headers_mut();
         for (name, value) in &self.headers {
@@ -193,7 +217,7 @@ impl Exchange {
         };
         // A watch would hold its slot for minutes.
         let slot = slot.filter(|_| !is_watch(request.uri()));
-        let response = self.client.request(request).await?;
+        let response = self.client().request(request).await?;
         Ok(response.map(|body| Answer { body, _slot: slot }))
     }
 }

@@ -163,6 +163,32 @@ async fn a_token_that_is_about_to_end_is_renewed_before_it_is_refused() {
 }
 
 #[tokio::test]
+async fn a_plugins_next_certificate_is_presented_on_a_connection_of_its_own() {
+    let plane = ControlPlane::shared();
+    let cluster = harness::cluster(plane, plane.server());
+    let issue = |user: &str| {
+        let pair = plane.client_certificate(user, None).unwrap();
+        let escaped = |pem: &str| pem.replace('\n', "\\n");
+        format!("C='{}'; K='{}'", escaped(&pair.certificate_pem), escaped(&pair.key_pem))
+    };
+    let runs = plane.dir().join("next-runs");
+    let setup = format!(
+        "E=$(date -u -d '+8 seconds' +%Y-%m-%dT%H:%M:%SZ)\n\
+         if [ $(grep -c run '{}') = 1 ]; then {}; else {}; fi",
+        runs.display(),
+        issue("first-user"),
+        issue("second-user")
+    );
+    let status = r#"{"clientCertificateData":"$C","clientKeyData":"$K","expirationTimestamp":"$E"}"#;
+    let plugin = Plugin::issuing(plane, "next", &setup, status);
+    let kubeconfig = harness::kubeconfig(plane, "next", &cluster, &plugin.user);
+    let client = harness::client(&kubeconfig, &[]).await;
+    assert_eq!(who_am_i(&client).await.unwrap()["username"], "first-user");
+    tokio::time::sleep(std::time::Duration::from_secs(8)).await;
+    assert_eq!(who_am_i(&client).await.unwrap()["username"], "second-user");
+}
+
+#[tokio::test]
 async fn what_is_wrong_with_a_plugin_is_said_without_what_it_wrote() {
     let plane = ControlPlane::shared();
     let cluster = harness::cluster(plane, plane.server());
