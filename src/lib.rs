@@ -37,7 +37,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Err(answer) => return answer_usage(&answer),
     };
     command(&cli).unwrap_or_else(|error| {
-        let exit = if error.is::<UsageError>() { Exit::Usage } else { Exit::Error };
+        let is_usage =
+            error.is::<UsageError>() || error.downcast_ref().is_some_and(kubeconfig::KubeconfigError::is_usage);
+        let exit = if is_usage { Exit::Usage } else { Exit::Error };
         fail(&error, exit)
     })
 }

@@ -96,6 +96,7 @@ mod tests {
                 }],
                 "related": [],
                 "suspected": [],
+                "clusterScoped": [],
                 "unseen": [{ "resource": "secrets", "why": "forbidden", "message": "secrets is forbidden" }],
                 "frees": [
                     { "quota": "quota", "resource": "requests.cpu", "amount": "3", "used": "3", "hard": "3" }
