@@ -17,6 +17,7 @@ pub mod secret;
 mod specs;
 pub mod timeout;
 pub mod tls;
+pub mod told;
 pub mod transport;
 mod unreachable;
 mod warnings;
