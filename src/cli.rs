@@ -189,7 +189,7 @@ pub struct Orphans {
 
 #[derive(Args, Debug)]
 pub struct Completion {
-    /// bash, elvish, fish, powershell, zsh, or kubectl
+    /// bash, fish, powershell, zsh, or kubectl
     #[arg(value_name = "SHELL")]
     pub shell: Shell,
 }
@@ -198,7 +198,6 @@ pub struct Completion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shell {
     Bash,
-    Elvish,
     Fish,
     Powershell,
     Zsh,

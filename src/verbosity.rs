@@ -45,7 +45,7 @@ struct Teller {
 
 impl Subscriber for Teller {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && level_of(metadata).is_some_and(|level| level <= self.level)
+        !metadata.is_span() && level_of(metadata).is_some_and(|level| level <= self.level)
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {

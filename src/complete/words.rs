@@ -220,7 +220,7 @@ mod tests {
     fn the_first_word_is_a_command() {
         assert_eq!(values(""), ["app", "orphans", "list", "completion"]);
         assert_eq!(values("-n shop "), ["app", "orphans", "list", "completion"]);
-        assert_eq!(values("completion z"), ["bash", "elvish", "fish", "powershell", "zsh", "kubectl"]);
+        assert_eq!(values("completion z"), ["bash", "fish", "powershell", "zsh", "kubectl"]);
     }
 
     #[test]

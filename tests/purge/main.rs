@@ -2,10 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod completion;
 mod harness;
 mod held;
 mod refusals;
 mod sharing;
 mod stories;
+mod streams;
 mod terminal;
 mod trouble;
+mod typed;
+mod verbose;
