@@ -7,6 +7,7 @@ mod harness;
 mod held;
 mod refusals;
 mod sharing;
+mod skew;
 mod stories;
 mod streams;
 mod terminal;
