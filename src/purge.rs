@@ -68,7 +68,7 @@ async fn choose_instance(settings: &Settings, seen: Seen) -> Result<Seen, Exit> 
 /// A plan that nothing follows from: nothing to do, a dry run, or a guard in the way.
 fn show_only(settings: &Settings, seen: &Seen) -> Exit {
     let plan = &seen.plan;
-    let refused = !plan.is_empty() && !seen.guards.is_empty();
+    let refused = !plan.objects.is_empty() && !seen.guards.is_empty();
     let exit = match (refused, is_unproven(plan, &settings.limits)) {
         (true, _) => Exit::Refused,
         (false, true) => Exit::Unproven,

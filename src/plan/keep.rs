@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     Choices, Selection,
     selection::belongs_to_the_namespace,
-    uses::{named, references},
+    uses::{named, references, top_user},
 };
 use crate::inventory::{Controller, Detail, Inventory, Object};
 
@@ -110,7 +110,9 @@ fn used_elsewhere(inventory: &Inventory, selection: &Selection, kept: &mut BTree
             continue;
         }
         for (kind, name) in references(object).into_iter().flat_map(named) {
-            users.entry((kind, name)).or_insert_with(|| object.title());
+            let title = object.title();
+            let user = users.entry((kind, name)).or_insert_with(|| title.clone());
+            *user = top_user(&title, user);
         }
     }
     for &index in selection.members.keys() {
@@ -125,18 +127,25 @@ fn used_elsewhere(inventory: &Inventory, selection: &Selection, kept: &mut BTree
 }
 
 /// Keeping spreads along ownership. What is kept must not lose its owner, or the garbage collector takes it; and
-/// what a kept object owns is part of it.
+/// what a kept object owns is part of it. Step by step, so that the nearest reason is told, whatever order things
+/// came in.
 fn spread(inventory: &Inventory, selection: &Selection, kept: &mut BTreeMap<usize, String>) {
     let mut fresh: Vec<usize> = kept.keys().copied().collect();
-    while let Some(index) = fresh.pop() {
-        let title = inventory.objects()[index].title();
-        let up = inventory.owners(index).iter().map(|&owner| (owner, format!("owns {title}, which is kept")));
-        let down = inventory.children(index).iter().map(|&child| (child, format!("owned by {title}, which is kept")));
-        for (next, why) in up.chain(down).collect::<Vec<_>>() {
-            if selection.contains(next) && !kept.contains_key(&next) {
-                kept.insert(next, why);
-                fresh.push(next);
+    while !fresh.is_empty() {
+        let mut next: BTreeMap<usize, String> = BTreeMap::new();
+        for index in fresh {
+            let title = inventory.objects()[index].title();
+            let up = inventory.owners(index).iter().map(|&owner| (owner, format!("owns {title}, which is kept")));
+            let down =
+                inventory.children(index).iter().map(|&child| (child, format!("owned by {title}, which is kept")));
+            for (other, why) in up.chain(down) {
+                if selection.contains(other) && !kept.contains_key(&other) {
+                    let first = next.entry(other).or_insert_with(|| why.clone());
+                    *first = why.min(first.clone());
+                }
             }
         }
+        fresh = next.keys().copied().collect();
+        kept.extend(next);
     }
 }

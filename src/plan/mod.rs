@@ -8,6 +8,8 @@ mod draft;
 mod frees;
 mod guard;
 mod keep;
+#[cfg(test)]
+mod model;
 mod orphan;
 mod question;
 mod reason;

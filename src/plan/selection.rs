@@ -167,9 +167,11 @@ impl<'a> Search<'a> {
                     *first = title.min(first.clone());
                 }
             }
+            // All are judged before any is taken: one must not speak for its neighbour.
+            let guards: Vec<Option<Guard>> = controllers.keys().map(|&index| self.shared_parent(index)).collect();
             climbing = Vec::new();
-            for (controller, member) in controllers {
-                if let Some(guard) = self.shared_parent(controller) {
+            for ((controller, member), guard) in controllers.into_iter().zip(guards) {
+                if let Some(guard) = guard {
                     self.guards.insert(controller, guard);
                 } else {
                     climbing.push(controller);

@@ -7,7 +7,7 @@ use super::{
     orphan::{is_left_over, is_orphan, stem},
     question::app_of,
     selection::{Search, belongs_to_the_namespace},
-    uses::{named, references},
+    uses::{named, references, top_user},
 };
 use crate::inventory::{Controller, Detail, Object, Selector};
 
@@ -162,16 +162,29 @@ impl<'a> Search<'a> {
         self.take_all(found);
     }
 
-    /// What members alone use, by the first of its users, and nothing says belongs to somebody.
+    /// What members alone use, by the first of its users, and nothing says belongs to somebody. What only such
+    /// things use is among it: a ServiceAccount's pull secret.
     pub(super) fn related(&self) -> BTreeMap<usize, String> {
+        let mut related = BTreeMap::new();
         if self.question.target == Target::Orphans {
-            return BTreeMap::new();
+            return related;
         }
+        loop {
+            let more = self.used_only_by(&related);
+            if more.is_empty() {
+                return related;
+            }
+            related.extend(more);
+        }
+    }
+
+    /// What only members and these use, and is none of either.
+    fn used_only_by(&self, related: &BTreeMap<usize, String>) -> BTreeMap<usize, String> {
         let mut own: BTreeMap<(&str, &str), String> = BTreeMap::new();
         let mut others: BTreeSet<(&str, &str)> = BTreeSet::new();
         for (index, object) in self.objects() {
             for used in references(object).into_iter().flat_map(named) {
-                if self.is_member(index) {
+                if self.is_member(index) || related.contains_key(&index) {
                     let title = object.title();
                     let first = own.entry(used).or_insert_with(|| title.clone());
                     *first = top_user(&title, first);
@@ -181,8 +194,13 @@ impl<'a> Search<'a> {
             }
         }
         self.outside()
-            .filter(|(_, object)| object.kind.group.is_empty() && !belongs_to_the_namespace(object))
-            .filter(|(_, object)| app_of(&object.labels).is_none() && object.owners.is_empty())
+            .filter(|(index, object)| {
+                object.kind.group.is_empty()
+                    && !related.contains_key(index)
+                    && !belongs_to_the_namespace(object)
+                    && app_of(&object.labels).is_none()
+                    && object.owners.is_empty()
+            })
             .filter_map(|(index, object)| {
                 let key = (object.kind.kind.as_str(), object.name.as_str());
                 own.get(&key).filter(|_| !others.contains(&key)).map(|user| (index, user.clone()))
@@ -217,12 +235,6 @@ impl<'a> Search<'a> {
             })
             .collect()
     }
-}
-
-/// A workload says more than one of its pods.
-fn top_user(title: &str, first: &str) -> String {
-    let rank = |title: &str| (title.starts_with("Pod/"), title.starts_with("ReplicaSet/"), title.to_owned());
-    if rank(title) < rank(first) { title.to_owned() } else { first.to_owned() }
 }
 
 /// The Helm release that installed an object, in its own namespace.

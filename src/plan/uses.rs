@@ -35,3 +35,9 @@ pub(super) fn named(uses: Uses<'_>) -> Vec<(&'static str, &str)> {
         Uses::Certificates(route) => route.secrets.iter().map(|name| ("Secret", name.as_str())).collect(),
     }
 }
+
+/// The one of two users that is told: a workload says more than one of its pods.
+pub(super) fn top_user(title: &str, first: &str) -> String {
+    let rank = |title: &str| (title.starts_with("Pod/"), title.starts_with("ReplicaSet/"), title.to_owned());
+    if rank(title) < rank(first) { title.to_owned() } else { first.to_owned() }
+}

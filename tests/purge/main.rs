@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod belongs;
+mod guards;
 mod harness;
 mod held;
+mod listing;
 mod refusals;
 mod sharing;
 mod stories;
