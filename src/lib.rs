@@ -8,6 +8,7 @@ pub mod confirm;
 pub mod error;
 pub mod exit;
 pub mod inventory;
+pub mod manifest;
 pub mod output;
 pub mod plan;
 mod purge;

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::inventory::{Kind, Object};
 
-const MERGE_PATCH: &str = "application/merge-patch+json";
+pub(super) const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// Whether a write is meant, or only tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -39,6 +39,9 @@ pub(crate) fn object(of: &Arc<Kind>, name: &str, action: Action, reason: Reason)
         uses: Vec::new(),
         finished: false,
         node: None,
+        precaution: None,
+        restore: None,
+        refusal: None,
     }
 }
 

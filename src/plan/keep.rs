@@ -61,7 +61,15 @@ fn shared_by_nature(object: &Object) -> Option<String> {
 }
 
 fn data(object: &Object, delete_data: bool) -> Option<String> {
-    (!delete_data && matches!(object.detail, Detail::Claim(_))).then(|| "holds data (--delete-data)".to_owned())
+    let claim = matches!(object.detail, Detail::Claim(_));
+    (claim && !delete_data && !is_ephemeral(object)).then(|| "holds data (--delete-data)".to_owned())
+}
+
+/// Whether it is the claim of a pod's own ephemeral volume, called after both, which lives and dies with the pod.
+fn is_ephemeral(claim: &Object) -> bool {
+    claim.controller().is_some_and(|owner| {
+        owner.kind == "Pod" && claim.name.strip_prefix(owner.name.as_str()).is_some_and(|rest| rest.starts_with('-'))
+    })
 }
 
 /// An owner outside the application that lives, or may live.
@@ -123,7 +131,10 @@ fn spread(inventory: &Inventory, selection: &Selection, kept: &mut BTreeMap<usiz
     let mut fresh: Vec<usize> = kept.keys().copied().collect();
     while let Some(index) = fresh.pop() {
         let title = inventory.objects()[index].title();
-        let up = inventory.owners(index).iter().map(|&owner| (owner, format!("owns {title}, which is kept")));
+        // A StatefulSet, or its pod, owns a claim only by the set's policy, which is disarmed before anything goes.
+        let disarmed = matches!(inventory.objects()[index].detail, Detail::Claim(_));
+        let owners = inventory.owners(index).iter().filter(|&&owner| !(disarmed && is_of_a_set(inventory, owner)));
+        let up = owners.map(|&owner| (owner, format!("owns {title}, which is kept")));
         let down = inventory.children(index).iter().map(|&child| (child, format!("owned by {title}, which is kept")));
         for (next, why) in up.chain(down).collect::<Vec<_>>() {
             if selection.contains(next) && !kept.contains_key(&next) {
@@ -132,4 +143,11 @@ fn spread(inventory: &Inventory, selection: &Selection, kept: &mut BTreeMap<usiz
             }
         }
     }
+}
+
+/// A StatefulSet, or a pod of one.
+fn is_of_a_set(inventory: &Inventory, index: usize) -> bool {
+    let is_set = |index: usize| inventory.objects()[index].kind.is("apps", "StatefulSet");
+    let by_set = matches!(inventory.controller(index), Controller::Living(owner) if is_set(owner));
+    is_set(index) || by_set && inventory.objects()[index].kind.is("", "Pod")
 }

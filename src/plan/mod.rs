@@ -4,9 +4,12 @@
 
 mod digest;
 mod draft;
+pub mod finalizer;
 mod frees;
 mod keep;
+mod precaution;
 mod reason;
+mod restore;
 mod selection;
 mod wave;
 
@@ -15,7 +18,9 @@ use std::sync::Arc;
 pub use digest::digest;
 pub use draft::Choices;
 pub use frees::charged;
+pub use precaution::{KEDA_PAUSES, Precaution};
 pub use reason::Reason;
+pub use restore::Restore;
 pub use selection::{APP_LABELS, Question, Selection};
 pub use wave::Wave;
 
@@ -82,6 +87,12 @@ pub struct PlanObject {
     pub finished: bool,
     /// The node of a pod.
     pub node: Option<String>,
+    /// What is done to it before anything is scaled or deleted.
+    pub precaution: Option<Precaution>,
+    /// What an earlier run has changed and not put back.
+    pub restore: Option<Restore>,
+    /// The server's words where it would refuse the object's deletion.
+    pub refusal: Option<String>,
 }
 
 impl PlanObject {

@@ -186,6 +186,9 @@ mod tests {
             uses: Vec::new(),
             finished: false,
             node: None,
+            precaution: None,
+            restore: None,
+            refusal: None,
         }
     }
 
