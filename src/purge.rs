@@ -117,6 +117,7 @@ fn untouched(plan: Plan, exit: Exit) -> Report {
         phases: Vec::new(),
         verified: true,
         verify_error: None,
+        put_back: None,
         took: std::time::Duration::ZERO,
         exit,
         plan,

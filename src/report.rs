@@ -49,6 +49,19 @@ pub struct Newcomer {
     pub why: String,
 }
 
+/// An object that was paused or scaled down, and is put back because the run was interrupted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PutBack {
+    /// `Kind/name`.
+    pub title: String,
+    /// `deployments.apps/name`, as commands name it.
+    pub resource: String,
+    /// The replicas it had.
+    pub replicas: Option<i64>,
+    /// Why it could not be put back, where it could not.
+    pub error: Option<String>,
+}
+
 /// The plan and what became of it.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -63,6 +76,8 @@ pub struct Report {
     pub verified: bool,
     /// Why the second look failed, where it did.
     pub verify_error: Option<String>,
+    /// What was put back; none where something may have been deleted, or the run was not interrupted.
+    pub put_back: Option<Vec<PutBack>>,
     pub took: Duration,
     pub exit: Exit,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::Method;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     Cluster, Failure, Patience, Trial,
@@ -22,6 +22,16 @@ pub enum NodeState {
     Absent,
     /// It may not be read, or was not to be had.
     Unknown,
+}
+
+/// An entry of `managedFields`: who wrote which fields last.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Managed {
+    manager: String,
+    subresource: String,
+    time: String,
+    fields_v1: Value,
 }
 
 impl Cluster {
@@ -73,30 +83,34 @@ impl Cluster {
 
     /// Who made an object: the field manager of its first fields; none where that does not show, or it is gone.
     pub async fn maker(&self, kind: &Arc<Kind>, name: &str) -> Option<String> {
+        let entries = self.managed_fields(kind, name).await?.into_iter();
+        let own = entries.filter(|entry| entry.subresource.is_empty());
+        own.min_by(|one, other| one.time.cmp(&other.time)).map(|entry| entry.manager)
+    }
+
+    /// Who last set an object's replica count.
+    pub async fn writer_of_replicas(&self, kind: &Arc<Kind>, name: &str) -> Option<String> {
+        let entries = self.managed_fields(kind, name).await?.into_iter();
+        let writers = entries.filter(|entry| entry.fields_v1.pointer("/f:spec/f:replicas").is_some());
+        writers.max_by(|one, other| one.time.cmp(&other.time)).map(|entry| entry.manager)
+    }
+
+    async fn managed_fields(&self, kind: &Arc<Kind>, name: &str) -> Option<Vec<Managed>> {
         #[derive(Default, Deserialize)]
-        #[serde(rename_all = "camelCase", default)]
+        #[serde(default)]
         struct Answer {
             metadata: Metadata,
         }
         #[derive(Default, Deserialize)]
         #[serde(rename_all = "camelCase", default)]
         struct Metadata {
-            managed_fields: Vec<Entry>,
-        }
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Entry {
-            manager: String,
-            subresource: String,
-            time: String,
+            managed_fields: Vec<Managed>,
         }
         let call = Call::get(self.item(kind, name))
             .accept("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
         let bytes = self.send(&call, Patience::PLAN).await.ok()?;
         let answer: Answer = serde_json::from_slice(&bytes).ok()?;
-        let entries = answer.metadata.managed_fields.into_iter();
-        let own = entries.filter(|entry| entry.subresource.is_empty() && !entry.manager.is_empty());
-        own.min_by(|one, other| one.time.cmp(&other.time)).map(|entry| entry.manager)
+        Some(answer.metadata.managed_fields.into_iter().filter(|entry| !entry.manager.is_empty()).collect())
     }
 
     /// The state of a node.

@@ -344,9 +344,9 @@ impl Item for WorkloadItem {
         let conditions = self.status.and_then(|status| status.conditions).unwrap_or_default();
         let detail = inventory::Workload {
             suspended: spec.suspend.unwrap_or(false),
-            finished: conditions
-                .iter()
-                .any(|condition| matches!(condition.r#type.as_str(), "Complete" | "Failed") && condition.status == "True"),
+            finished: conditions.iter().any(|condition| {
+                matches!(condition.r#type.as_str(), "Complete" | "Failed") && condition.status == "True"
+            }),
             claims: spec.persistent_volume_claim_retention_policy.and_then(claim_policy),
             ..workload(spec.replicas, spec.selector.map(Selector::from), spec.template)
         };

@@ -140,6 +140,7 @@ pub(crate) fn report() -> Report {
         phases: Vec::new(),
         verified: true,
         verify_error: None,
+        put_back: None,
         took: Duration::from_millis(2100),
         exit: Exit::Done,
     }

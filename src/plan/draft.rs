@@ -138,7 +138,12 @@ impl Draft<'_> {
     fn restore(&self, index: usize) -> Option<Restore> {
         let note = self.inventory.objects()[index].annotations.get(Restore::ANNOTATION)?;
         let led = matches!(self.inventory.controller(index), Controller::Living(owner) if self.goes(owner));
-        Restore::parse(note).filter(|_| !led)
+        let mut restore = Restore::parse(note).filter(|_| !led)?;
+        if matches!(&self.inventory.objects()[index].detail, Detail::Workload(workload) if workload.replicas > Some(0)) {
+            // Somebody has scaled it up again.
+            restore.replicas = None;
+        }
+        Some(restore).filter(|restore| !restore.is_empty())
     }
 
     /// Down to 0 where it is not there already. What a member controls is scaled through that member.

@@ -89,6 +89,14 @@ impl Runner<'_> {
         if self.tracker.is_going(&object.uid) {
             return false;
         }
+        if let Some(why) = self.held.get(&object.uid).cloned() {
+            // Told once, for what stands above it.
+            let troubles = self.troubles.entry(object.uid.clone()).or_default();
+            if troubles.is_empty() {
+                troubles.push(why);
+            }
+            return false;
+        }
         let plan = self.plan;
         let user = plan.going().find(|pod| pod.uses.contains(&object.uid) && !self.tracker.is_gone(&pod.uid));
         if let Some(pod) = user {

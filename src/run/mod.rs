@@ -4,7 +4,9 @@ mod delete;
 mod diagnose;
 mod drain;
 mod event;
+mod pause;
 mod quota;
+mod restore;
 mod runner;
 mod stop;
 mod tracker;
@@ -59,10 +61,13 @@ pub async fn run(mission: Mission<'_>, plan: Plan) -> Report {
     let mut runner = Runner::new(cluster, &plan, events, stop, limits.timeout, limits.grace_period);
     let mut ledger = Ledger::open(&runner, inventory);
 
-    let (scaled, waited) = runner.drain().await;
+    let mut waited = runner.pause(catalog).await;
+    if waited != Waited::Stopped {
+        waited = runner.drain().await;
+    }
     if waited == Waited::Stopped {
-        runner.restore(&scaled).await;
-        return interrupted(runner, begun, ledger);
+        let put_back = runner.restore().await;
+        return Report { put_back: Some(put_back), ..interrupted(runner, begun, ledger) };
     }
     runner.tell(Event::Irreversible);
     for wave in Wave::ALL {
@@ -92,6 +97,7 @@ pub async fn run(mission: Mission<'_>, plan: Plan) -> Report {
         phases,
         verified: found.error.is_none(),
         verify_error: found.error,
+        put_back: None,
         took: begun.elapsed(),
         exit: Exit::Done,
         plan,
@@ -127,6 +133,7 @@ fn interrupted(mut runner: Runner<'_>, begun: Instant, ledger: Ledger) -> Report
         phases: std::mem::take(&mut runner.phases),
         verified: false,
         verify_error: None,
+        put_back: None,
         took: begun.elapsed(),
         exit: Exit::Interrupted,
         plan: runner.plan.clone(),

@@ -15,7 +15,7 @@ use super::{Blocker, Event, Phase, Stop, diagnose::blocker, tracker::Tracker};
 use crate::{
     cluster::{Change, Changes, Cluster, Watch},
     inventory::Kind,
-    plan::{Plan, PlanObject},
+    plan::{Plan, PlanObject, Restore},
     report::PhaseTime,
 };
 
@@ -58,6 +58,10 @@ pub(super) struct Runner<'a> {
     /// By uid, what went wrong with an object, in sentences.
     pub(super) troubles: BTreeMap<String, Vec<String>>,
     pub(super) phases: Vec<PhaseTime>,
+    /// By uid, what to go back to as long as that is possible.
+    pub(super) undo: BTreeMap<String, Restore>,
+    /// By uid, what is left alone from the start, and why.
+    pub(super) held: BTreeMap<String, String>,
     /// Uids of what the present phase waits for, and how many of them were last told to be there.
     scope: Vec<String>,
     counted: usize,
@@ -78,7 +82,8 @@ impl<'a> Runner<'a> {
     ) -> Self {
         let now = Instant::now();
         let (sender, changes) = mpsc::unbounded_channel();
-        Self {
+        let undo = plan.going().filter_map(|object| Some((object.uid.clone(), object.restore.clone()?))).collect();
+        let mut this = Self {
             cluster,
             plan,
             tracker: Tracker::new(plan, now),
@@ -95,7 +100,37 @@ impl<'a> Runner<'a> {
             watches: HashMap::new(),
             changes,
             sender,
+            undo,
+            held: BTreeMap::new(),
+        };
+        for object in plan.going() {
+            if let Some(refusal) = &object.refusal {
+                this.hold(object, format!("left alone: the server would refuse to delete it: {refusal}"));
+            }
         }
+        this
+    }
+
+    /// Leaves an object alone, and all that it owns: deleted, it would only be made anew.
+    pub(super) fn hold(&mut self, object: &PlanObject, why: String) {
+        self.trouble(object, why.clone());
+        self.undo.remove(&object.uid);
+        self.held.insert(object.uid.clone(), why);
+        let title = object.title();
+        let mut above = vec![object.uid.clone()];
+        while let Some(owner) = above.pop() {
+            for owned in self.plan.going().filter(|owned| owned.owners.contains(&owner)) {
+                if !self.held.contains_key(&owned.uid) {
+                    self.held.insert(owned.uid.clone(), format!("left alone: it belongs to {title}, which stays"));
+                    self.undo.remove(&owned.uid);
+                    above.push(owned.uid.clone());
+                }
+            }
+        }
+    }
+
+    pub(super) fn is_held(&self, uid: &str) -> bool {
+        self.held.contains_key(uid)
     }
 
     pub(super) fn tell(&self, event: Event) {

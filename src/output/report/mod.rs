@@ -12,7 +12,7 @@ use super::{
 use crate::{
     exit::Exit,
     plan::PlanObject,
-    report::{Outcome, QuotaChange, Report},
+    report::{Outcome, PutBack, QuotaChange, Report},
 };
 
 /// The closing lines, each ended.
@@ -35,6 +35,9 @@ pub fn render(report: &Report, look: &Look) -> String {
     }
     for change in report.quota.iter().filter(|change| change.released || !interrupted) {
         text.line(&quota(change, counts.pods_left, look.unicode));
+    }
+    if let Some(all) = &report.put_back {
+        put_back(report, all, &mut text);
     }
     if !complete || interrupted {
         next(report, &mut text);
@@ -92,6 +95,14 @@ fn headline(report: &Report, counts: &Counts) -> (Tone, &'static str, String) {
     let subject = format!("application \"{app}\" in namespace \"{namespace}\"");
     let (gone, total, time) = (counts.gone, counts.total(), took(report.took));
     let kept = if counts.kept > 0 { format!(", {} kept", counts.kept) } else { String::new() };
+    if let Some(all) = &report.put_back {
+        let what = match (all.is_empty(), all.iter().all(|one| one.error.is_none())) {
+            (true, _) => "nothing was changed",
+            (false, true) => "nothing was deleted, and what was paused or scaled down is put back",
+            (false, false) => "nothing was deleted, but not everything could be put back",
+        };
+        return (Tone::Red, "Interrupted:", format!("{subject}: {what}."));
+    }
     if report.exit == Exit::Interrupted {
         return (Tone::Red, "Interrupted:", format!("{subject}: {gone} of {} gone after {time}.", objects(total)));
     }
@@ -157,6 +168,24 @@ fn left(report: &Report, text: &mut Text) {
         text.item(&newcomer.title);
         let why = if newcomer.why.is_empty() { String::new() } else { format!("{}, ", newcomer.why) };
         text.detail(&format!("{why}uid {}", newcomer.uid));
+    }
+}
+
+/// What could not be put back, and how to do so by hand.
+fn put_back(report: &Report, all: &[PutBack], text: &mut Text) {
+    let mut title = Some("Not put back:");
+    for one in all {
+        let Some(error) = &one.error else { continue };
+        text.title(title.take());
+        text.item(&one.title);
+        text.detail(error);
+    }
+    let mut title = Some("To put it back by hand:");
+    for one in all.iter().filter(|one| one.error.is_some()) {
+        if let Some(replicas) = one.replicas {
+            text.title(title.take());
+            text.command(&command::scale(&report.plan, &one.resource, replicas));
+        }
     }
 }
 
