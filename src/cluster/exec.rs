@@ -72,7 +72,7 @@ pub enum PluginError {
 }
 
 fn after(hint: Option<&String>) -> String {
-    hint.map(|hint| format!("\n{hint}")).unwrap_or_default()
+    hint.map(|hint| format!("; {hint}")).unwrap_or_default()
 }
 
 impl Plugin {
@@ -142,8 +142,7 @@ impl Plugin {
     fn not_run(&self, error: &std::io::Error) -> PluginError {
         let (command, origin) = (self.name(), self.origin.clone());
         if error.kind() == ErrorKind::NotFound {
-            let printable = |c: &char| *c == '\n' || !c.is_control();
-            let hint = self.install_hint.as_ref().map(|hint| hint.chars().filter(printable).collect());
+            let hint = self.install_hint.as_ref().map(|hint| hint.split_whitespace().collect::<Vec<_>>().join(" "));
             return PluginError::Missing { command, origin, hint };
         }
         let reason = match error.kind() {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::secret::Secret;
 
@@ -23,7 +24,7 @@ pub struct ConnectionFlags {
     pub context: Option<String>,
 
     /// The kubeconfig file; by default those of $KUBECONFIG, else ~/.kube/config
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", value_parser = path())]
     pub kubeconfig: Option<PathBuf>,
 
     /// The kubeconfig's cluster to use
@@ -67,15 +68,15 @@ pub struct ConnectionFlags {
     pub as_user_extra: Vec<String>,
 
     /// File of the certificate authority that the server's certificate is checked against
-    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true, value_parser = path())]
     pub certificate_authority: Option<PathBuf>,
 
     /// File of a client certificate
-    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true, value_parser = path())]
     pub client_certificate: Option<PathBuf>,
 
     /// File of the client certificate's key
-    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true, value_parser = path())]
     pub client_key: Option<PathBuf>,
 
     /// Do not check the server's certificate: anyone in between can read and change everything
@@ -97,8 +98,13 @@ pub struct ConnectionFlags {
     pub disable_compression: Option<bool>,
 
     /// Taken for kubectl's sake; nothing is cached
-    #[arg(long, global = true, value_name = "DIR", hide = true)]
+    #[arg(long, global = true, value_name = "DIR", hide = true, value_parser = path())]
     pub cache_dir: Option<PathBuf>,
+}
+
+/// A path, or nothing at all, which clap's own parser refuses and kubectl takes for not given.
+fn path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
 }
 
 /// Reads a boolean as Go's flags do. Source: Go `strconv.ParseBool`.

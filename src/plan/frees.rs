@@ -72,11 +72,10 @@ fn charge(quota: &Quota, resource: &str, object: &Object) -> Option<Quantity> {
             let size = || claim.requested.as_deref().and_then(Quantity::parse);
             let class = claim.storage_class.as_deref().unwrap_or_default();
             let of_class = resource.strip_prefix(class).filter(|_| !class.is_empty());
-            match (resource, of_class) {
-                ("persistentvolumeclaims", _) => one(true),
-                ("requests.storage", _) => size(),
-                (_, Some(".storageclass.storage.k8s.io/persistentvolumeclaims")) => one(true),
-                (_, Some(".storageclass.storage.k8s.io/requests.storage")) => size(),
+            // `persistentvolumeclaims`, or `CLASS.storageclass.storage.k8s.io/persistentvolumeclaims`.
+            match of_class.and_then(|rest| rest.strip_prefix(".storageclass.storage.k8s.io/")).unwrap_or(resource) {
+                "persistentvolumeclaims" => one(true),
+                "requests.storage" => size(),
                 _ => None,
             }
         }

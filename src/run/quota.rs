@@ -19,7 +19,8 @@ use crate::{
 
 /// The quota controller acts on pods that go; when it has not after this long, it does not.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// Between two counts of what the namespace's pods are charged now.
+/// Before the first count of what the namespace's pods are charged now, and between two.
+const RECOUNT_FIRST: Duration = Duration::from_millis(300);
 const RECOUNT_EVERY: Duration = Duration::from_secs(2);
 
 /// What one quota charged the application for one resource, and where that stands.
@@ -153,7 +154,7 @@ impl Runner<'_> {
         let (sender, mut changes) = tokio::sync::mpsc::unbounded_channel();
         let watch = self.cluster.watch(&quota.kind, sender);
         let mut latest: BTreeMap<String, Object> = BTreeMap::new();
-        let (mut told, mut recounted) = (begun, begun);
+        let (mut told, mut recount_at) = (begun, begun + RECOUNT_FIRST);
         let waited = loop {
             let now = Instant::now();
             if ledger.open_debts(true).next().is_none() {
@@ -173,13 +174,13 @@ impl Runner<'_> {
                     Change::Upsert(object) => { latest.insert(object.uid.clone(), *object); }
                     Change::Gone(_) | Change::Blind(_) => {}
                 },
-                () = tokio::time::sleep(until.duration_since(now).min(Duration::from_secs(1))) => {}
+                () = tokio::time::sleep(until.min(recount_at).saturating_duration_since(now).min(Duration::from_secs(1))) => {}
             }
             for (object, quota) in quotas(latest.values()) {
                 ledger.update(&object.uid, quota, None, begun);
             }
-            if let Some(pod) = pod.as_ref().filter(|_| recounted.elapsed() >= RECOUNT_EVERY) {
-                recounted = Instant::now();
+            if let Some(pod) = pod.as_ref().filter(|_| Instant::now() >= recount_at) {
+                recount_at = Instant::now() + RECOUNT_EVERY;
                 self.recount(ledger, &latest, pod, begun).await;
             }
         };

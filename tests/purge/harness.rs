@@ -124,7 +124,7 @@ impl World {
 
 pub fn deployment(name: &str, app: &str, replicas: u32) -> String {
     format!(
-        r#"
+        "
 apiVersion: apps/v1
 kind: Deployment
 metadata: {{ name: {name}, labels: {{ app: {app} }} }}
@@ -132,7 +132,7 @@ spec:
   replicas: {replicas}
   selector: {{ matchLabels: {{ app: {app} }} }}
   template: {}
-"#,
+",
         template(app)
     )
 }
@@ -186,7 +186,7 @@ impl Run {
     }
 
     #[track_caller]
-    pub fn is_silent_of(self, text: &str) -> Self {
+    pub fn never_says(self, text: &str) -> Self {
         assert!(
             !self.stdout.contains(text) && !self.stderr.contains(text),
             "{text:?} in\n{}\n{}",

@@ -1,5 +1,7 @@
 //! The real binary against a real control plane: what it prints, how it ends, and what the API server holds then.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod harness;
 mod held;
 mod refusals;

@@ -1,6 +1,6 @@
 //! Reading the fields of one entry, with errors that say where and never what.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -90,7 +90,7 @@ impl<'a> Fields<'a> {
 
     /// A path; a relative one starts from the kubeconfig's own folder.
     pub(super) fn path(&self, field: &str) -> Result<Option<PathBuf>, KubeconfigError> {
-        Ok(self.text(field)?.map(|path| self.folder.join(path)))
+        Ok(self.text(field)?.map(|path| clean(&self.folder.join(path))))
     }
 
     /// The bytes of `FIELD-data`, or of the file that `FIELD` names. Both at once is an error, as in kubectl.
@@ -109,6 +109,19 @@ impl<'a> Fields<'a> {
     pub(super) fn wrong(&self, field: &str, problem: &str) -> KubeconfigError {
         KubeconfigError::Field { place: self.place.clone(), field: field.to_owned(), problem: problem.to_owned() }
     }
+}
+
+/// Takes `..` by the letter, as Go does: with a linked folder the kernel would end up elsewhere.
+fn clean(path: &Path) -> PathBuf {
+    let mut cleaned = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(cleaned.pop()),
+            component => cleaned.push(component),
+        }
+    }
+    cleaned
 }
 
 /// A file's bytes, or what is wrong with it.

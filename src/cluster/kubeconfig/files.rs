@@ -27,6 +27,8 @@ pub(super) struct Merged {
     pub(super) clusters: Vec<Entry>,
     pub(super) users: Vec<Entry>,
     pub(super) current_context: Option<String>,
+    /// The first file whose `current-context` is no text: YAML takes an unquoted `y` or `1` for something else.
+    pub(super) odd_current_context: Option<PathBuf>,
     /// The files that were read.
     pub(super) files: Vec<PathBuf>,
     /// The files that would have been read, had they existed.
@@ -38,7 +40,10 @@ pub(super) struct Merged {
 impl Merged {
     /// Whether nothing in the files says anything about any cluster.
     pub(super) fn is_empty(&self) -> bool {
-        self.contexts.is_empty() && self.clusters.is_empty() && self.current_context.is_none()
+        self.contexts.is_empty()
+            && self.clusters.is_empty()
+            && self.current_context.is_none()
+            && self.odd_current_context.is_none()
     }
 
     fn add(&mut self, file: &Path, document: &Map<String, Value>) {
@@ -46,8 +51,11 @@ impl Merged {
         add_entries(&mut self.clusters, document, "clusters", "cluster", file);
         add_entries(&mut self.users, document, "users", "user", file);
         if self.current_context.is_none() {
-            let current = document.get("current-context").and_then(Value::as_str);
-            self.current_context = current.filter(|name| !name.is_empty()).map(str::to_owned);
+            match document.get("current-context") {
+                None | Some(Value::Null) => {}
+                Some(Value::String(name)) => self.current_context = Some(name.clone()).filter(|name| !name.is_empty()),
+                Some(_) => self.odd_current_context = self.odd_current_context.take().or(Some(file.to_owned())),
+            }
         }
         self.files.push(file.to_owned());
     }

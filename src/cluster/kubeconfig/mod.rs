@@ -8,6 +8,8 @@ mod cluster;
 mod error;
 mod fields;
 mod files;
+#[cfg(test)]
+mod tests;
 mod user;
 
 use std::io::ErrorKind;
@@ -75,6 +77,11 @@ fn choose(merged: &Merged, flags: &ConnectionFlags, environment: &Environment) -
         Some(name) => Some(find("context", &merged.contexts, name, None)?),
         None if server.is_some() || cluster_flag.is_some() => None,
         None if merged.files.is_empty() => return Err(none_found(merged)),
+        None if let Some(file) = &merged.odd_current_context => {
+            let place = format!("kubeconfig {}", file.display());
+            let problem = "must be text; put it in quotes".to_owned();
+            return Err(KubeconfigError::Field { place, field: "current-context".to_owned(), problem });
+        }
         None => {
             let known = merged.contexts.iter().map(|context| context.name.clone()).collect();
             return Err(KubeconfigError::NoCurrentContext { files: merged.files.clone(), known });
