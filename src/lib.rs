@@ -2,6 +2,7 @@
 //!
 //! Arguments → settings → cluster → catalog → inventory → selection → plan → decision → run → report → exit.
 
+pub mod backup;
 pub mod cli;
 pub mod cluster;
 pub mod confirm;

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result};
 
 use crate::{
+    backup,
     cli::Output,
     cluster::{Catalog, Cluster, NamespaceState, Patience, connection::Connection, transport},
     confirm::{self, Answer, Decision, Terminals},
@@ -10,9 +11,9 @@ use crate::{
     exit::Exit,
     inventory::{Detail, Inventory, Workload},
     output::{self, Look, Progress, stream},
-    plan::{Action, Place, Plan, Selection},
+    plan::{self, Place, Plan, Selection},
     report::{Outcome, Report},
-    run::{self, Mission, Stop, is_unproven},
+    run::{self, Event, Mission, Stop, is_unproven},
     settings::Settings,
     signals,
 };
@@ -20,29 +21,60 @@ use crate::{
 /// Purges, and says how it ended.
 pub(crate) fn purge(settings: &Settings, connection: &Connection) -> Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
-    let exit = runtime.block_on(story(settings, connection));
+    let exit = runtime.block_on(async {
+        let (asker, stop) = Stop::new();
+        let listener = tokio::spawn(signals::listen(asker));
+        let exit = story(settings, connection, &stop).await;
+        listener.abort();
+        exit
+    });
     // Watches may still be open: nothing of them is wanted any more.
     runtime.shutdown_background();
     exit
 }
 
-async fn story(settings: &Settings, connection: &Connection) -> Result<Exit> {
-    let client = transport::connect(connection).await?;
-    let cluster = Cluster::new(client, &connection.namespace, connection.request_timeout);
-    let look = look(&cluster, settings, connection).await?;
-    let plan = &look.plan;
+async fn story(settings: &Settings, connection: &Connection, stop: &Stop) -> Result<Exit> {
+    let seeing = async {
+        let client = transport::connect(connection).await?;
+        let cluster = Cluster::new(client, &connection.namespace, connection.request_timeout);
+        let mut seen = look(&cluster, settings, connection).await?;
+        try_out(&cluster, settings, &mut seen.plan).await;
+        anyhow::Ok((cluster, seen))
+    };
+    let (cluster, seen) = tokio::select! {
+        seen = seeing => seen?,
+        () = stop.asked() => return Ok(Exit::Interrupted),
+    };
+    let plan = &seen.plan;
 
     if settings.dry_run || plan.is_empty() {
         return Ok(show_only(settings, plan));
     }
-    match decide(settings, plan).await {
+    match decide(settings, plan, stop).await? {
         Answer::Yes => {}
         Answer::No => return Ok(Exit::Refused),
         Answer::Interrupted => return Ok(Exit::Interrupted),
     }
-    let report = execute(settings, &cluster, look).await;
+    if let Some(folder) = &settings.backup {
+        let count = tokio::select! {
+            count = backup::save(&cluster, plan, folder) => count.map_err(Fatal::from)?,
+            () = stop.asked() => return Ok(Exit::Interrupted),
+        };
+        stream::to_stderr(&output::backup_saved(count, folder));
+    }
+    let report = execute(settings, &cluster, seen, stop).await;
     show_report(settings, &report);
     Ok(report.exit)
+}
+
+/// What is known only by asking the server about the plan, and what the flags put at risk.
+async fn try_out(cluster: &Cluster, settings: &Settings, plan: &mut Plan) {
+    run::find_wakers(cluster, plan).await;
+    if settings.preflight {
+        run::preflight(cluster, plan).await;
+    }
+    plan.warnings.extend(run::cautions(plan, &settings.limits));
+    plan.warnings.extend(cluster.warnings().take());
 }
 
 /// What was seen before anything was decided.
@@ -74,8 +106,7 @@ async fn look(cluster: &Cluster, settings: &Settings, connection: &Connection) -
         server: connection.server.clone(),
         user: user.unwrap_or_default(),
     };
-    let mut plan = Plan::draft(&inventory, &selection, &settings.question, &settings.choices, place, unseen);
-    plan.warnings.extend(cluster.warnings().take());
+    let plan = Plan::draft(&inventory, &selection, &settings.question, &settings.choices, place, unseen);
     Ok(Seen { catalog, inventory, plan })
 }
 
@@ -98,14 +129,34 @@ async fn learn_scales(cluster: &Cluster, inventory: &mut Inventory, selection: &
 
 /// A plan that nothing follows from: a dry run, or nothing to do.
 fn show_only(settings: &Settings, plan: &Plan) -> Exit {
-    let exit = if is_unproven(plan, &settings.limits) { Exit::Unproven } else { Exit::Done };
+    let exit = if differs(settings, plan).is_some() {
+        Exit::Refused
+    } else if plan.going().any(|object| object.refusal.is_some()) {
+        Exit::Incomplete
+    } else if is_unproven(plan, &settings.limits) {
+        Exit::Unproven
+    } else {
+        Exit::Done
+    };
     match settings.output {
         Output::Table if plan.objects.is_empty() => print(&output::nothing::render(plan, &settings.question)),
         Output::Table => print(&output::plan::render(plan, &Look::of_stdout(settings.color, false))),
         Output::Json if settings.dry_run => print_json(output::json::plan(plan)),
         Output::Json => print_json(output::json::report(&untouched(plan.clone(), exit))),
     }
+    if let Some(error) = differs(settings, plan) {
+        stream::to_stderr(&error);
+    }
     exit
+}
+
+/// What to say where the plan is not the one that was agreed to. That nothing is left of it is no such case.
+fn differs(settings: &Settings, plan: &Plan) -> Option<String> {
+    let expected = settings.expect_digest.as_ref().filter(|_| !plan.is_empty())?;
+    let digest = plan::digest(plan);
+    (digest != *expected).then(|| {
+        format!("error: this is not the plan that was agreed to: its digest is {digest}; nothing was changed\n")
+    })
 }
 
 /// The report of a run that had nothing to do.
@@ -125,8 +176,10 @@ fn untouched(plan: Plan, exit: Exit) -> Report {
 }
 
 /// Shows the plan and asks, where somebody can answer.
-async fn decide(settings: &Settings, plan: &Plan) -> Answer {
-    let decision = confirm::decide(Terminals::read(), settings.yes);
+async fn decide(settings: &Settings, plan: &Plan, stop: &Stop) -> Result<Answer, Fatal> {
+    let hopeless = run::all_refused(plan);
+    let refused = hopeless.is_some() || differs(settings, plan).is_some();
+    let decision = if refused { Decision::Refuse } else { confirm::decide(Terminals::read(), settings.yes) };
     match (settings.output, decision) {
         (Output::Table, _) => print(&output::plan::render(plan, &Look::of_stdout(settings.color, false))),
         // One document on stdout: the report, or for want of a run the plan.
@@ -136,36 +189,59 @@ async fn decide(settings: &Settings, plan: &Plan) -> Answer {
         }
         (Output::Json, Decision::Go) => {}
     }
+    if let Some(words) = hopeless {
+        return Err(Fatal::AllRefused { namespace: plan.place.namespace.clone(), words: words.to_owned() });
+    }
+    if let Some(error) = differs(settings, plan) {
+        stream::to_stderr(&error);
+        return Ok(Answer::No);
+    }
     match decision {
-        Decision::Go => Answer::Yes,
+        Decision::Go => Ok(Answer::Yes),
         Decision::Refuse => {
             stream::to_stderr(
                 "error: nobody can be asked here: stdin and stderr are not both a terminal; \
                  nothing was changed (--yes goes on without asking)\n",
             );
-            Answer::No
+            Ok(Answer::No)
         }
         Decision::Ask => {
-            let app = plan.app.clone();
-            let data = plan
-                .objects
-                .iter()
-                .any(|object| object.action != Action::Keep && object.kind.is("", "PersistentVolumeClaim"));
-            let question = if data { confirm::Question::Name { app } } else { confirm::Question::YesNo { app } };
-            let answer = tokio::task::spawn_blocking(move || confirm::ask(&question)).await.unwrap_or(Answer::No);
+            let question = question(settings, plan);
+            let terminal = confirm::Saved::of_stdin();
+            let answer = tokio::select! {
+                answer = tokio::task::spawn_blocking(move || confirm::ask(&question)) => answer.unwrap_or(Answer::No),
+                () = stop.asked() => {
+                    terminal.restore();
+                    stream::to_stderr("\n");
+                    Answer::Interrupted
+                }
+            };
             if answer != Answer::Yes {
                 stream::to_stderr("Nothing was changed.\n");
                 if settings.output == Output::Json {
                     print_json(output::json::plan(plan));
                 }
             }
-            answer
+            Ok(answer)
         }
     }
 }
 
+/// What is asked: the application's name to be typed, where more is lost than what can be made anew.
+fn question(settings: &Settings, plan: &Plan) -> confirm::Question {
+    let app = plan.app.clone();
+    let data = plan.going().any(|object| object.kind.is("", "PersistentVolumeClaim"));
+    if settings.limits.remove_finalizers && plan.going().any(|object| !object.finalizers.is_empty()) {
+        confirm::Question::Finalizers { app }
+    } else if data {
+        confirm::Question::Name { app }
+    } else {
+        confirm::Question::YesNo { app }
+    }
+}
+
 /// Carries the plan out while the progress is shown and signals are heard.
-async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen) -> Report {
+async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen, stop: &Stop) -> Report {
     let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
     let mut progress = Progress::of_stderr(settings.color);
     let progress = tokio::spawn(async move {
@@ -174,8 +250,11 @@ async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen) -> Report {
         }
         progress.end();
     });
-    let (asker, stop) = Stop::new();
-    let listener = tokio::spawn(signals::listen(asker));
+    let (asked, teller) = (stop.clone(), sender.clone());
+    let notice = tokio::spawn(async move {
+        asked.asked().await;
+        let _ = teller.send(Event::Stopping);
+    });
     let mission = Mission {
         cluster,
         catalog: &seen.catalog,
@@ -183,12 +262,13 @@ async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen) -> Report {
         inventory: &seen.inventory,
         limits: &settings.limits,
         events: sender,
-        stop,
+        stop: stop.clone(),
     };
     let report = run::run(mission, seen.plan).await;
+    notice.abort();
+    let _ = notice.await;
     // The last event is shown before the report is.
     let _ = progress.await;
-    listener.abort();
     report
 }
 

@@ -1,5 +1,7 @@
 //! What was typed, and what it means: checked before any request is sent.
 
+use std::path::PathBuf;
+
 use thiserror::Error;
 
 use crate::{
@@ -21,6 +23,8 @@ pub enum UsageError {
     Timeout(#[from] timeout::NotATimeout),
     #[error("--grace-period: {0} is no number of seconds that a deletion can be given; 0 deletes at once")]
     GracePeriod(i64),
+    #[error("--expect-digest: \"{0}\" is no digest of a plan: sha256: and 64 hexadecimal digits")]
+    NotADigest(String),
 }
 
 /// One purge of an application, as it was asked for.
@@ -33,6 +37,12 @@ pub struct Settings {
     pub yes: bool,
     /// Show the plan, and no more.
     pub dry_run: bool,
+    /// Have the server try every write of the plan before the question.
+    pub preflight: bool,
+    /// Where every object to be deleted is saved first.
+    pub backup: Option<PathBuf>,
+    /// The digest that the plan must have.
+    pub expect_digest: Option<String>,
     pub output: Output,
     pub color: Color,
 }
@@ -44,12 +54,15 @@ impl Settings {
             return Err(UsageError::EmptyName);
         }
         check_label_value(&app.name)?;
+        app.expect_digest.as_deref().map_or(Ok(()), check_digest)?;
         if let Some(seconds) = app.grace_period.filter(|seconds| *seconds < 0) {
             return Err(UsageError::GracePeriod(seconds));
         }
         let limits = Limits {
             timeout: timeout::parse(&app.timeout)?,
-            grace_period: app.grace_period,
+            grace_period: grace_period(app),
+            force: app.force,
+            remove_finalizers: app.remove_finalizers,
             ignore_unavailable: app.ignore_unavailable,
             strict: app.strict,
         };
@@ -59,10 +72,29 @@ impl Settings {
             limits,
             yes: app.yes,
             dry_run: app.dry_run != DryRun::None,
+            preflight: app.dry_run != DryRun::Client,
+            backup: app.backup.clone(),
+            expect_digest: app.expect_digest.clone(),
             output: app.output,
             color: app.color,
         })
     }
+}
+
+/// As in kubectl: 0 without `--force` is 1, so that nothing is taken out of the API while it still runs.
+fn grace_period(app: &App) -> Option<i64> {
+    match app.grace_period {
+        Some(0) if !app.force => Some(1),
+        None if app.now => Some(1),
+        given => given,
+    }
+}
+
+/// A digest as the plan prints it.
+fn check_digest(digest: &str) -> Result<(), UsageError> {
+    let hex = digest.strip_prefix("sha256:").unwrap_or_default();
+    let fits = hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if fits { Ok(()) } else { Err(UsageError::NotADigest(digest.to_owned())) }
 }
 
 /// The rule for label values (`k8s.io/apimachinery/pkg/util/validation.IsValidLabelValue`).

@@ -53,8 +53,7 @@ impl Cluster {
             content_type: MERGE_PATCH,
             body: patch.to_string().into_bytes(),
         };
-        let patience = if trial == Trial::Yes { Patience::PLAN } else { Patience::RUN };
-        self.send(&call, patience).await.map(drop)
+        self.send(&call, trial.patience()).await.map(drop)
     }
 
     /// A whole object as the server has it, Secrets with their data; none where there is no object of that name.

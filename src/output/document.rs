@@ -117,9 +117,11 @@ struct FreesFields<'plan> {
 
 #[derive(Debug, Serialize)]
 struct NewcomerFields<'report> {
-    title: &'report str,
+    title: String,
     uid: &'report str,
     why: &'report str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'report str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -244,8 +246,8 @@ impl<'plan> From<&'plan Frees> for FreesFields<'plan> {
 
 impl<'report> From<&'report Newcomer> for NewcomerFields<'report> {
     fn from(newcomer: &'report Newcomer) -> Self {
-        let Newcomer { title, uid, why } = newcomer;
-        Self { title, uid, why }
+        let Newcomer { uid, why, by, .. } = newcomer;
+        Self { title: newcomer.title(), uid, why, by: by.as_deref() }
     }
 }
 

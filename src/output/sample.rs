@@ -6,7 +6,7 @@ use crate::{
     exit::Exit,
     inventory::Kind,
     plan::{Action, Blindness, Frees, Place, Plan, PlanObject, Reason, Scale, Unseen, Wave},
-    report::{Outcome, Report},
+    report::{Newcomer, Outcome, Report},
 };
 
 pub(crate) fn kind(group: &str, kind: &str, plural: &str) -> Arc<Kind> {
@@ -143,5 +143,16 @@ pub(crate) fn report() -> Report {
         put_back: None,
         took: Duration::from_millis(2100),
         exit: Exit::Done,
+    }
+}
+
+/// A pod that came after the plan.
+pub(crate) fn newcomer() -> Newcomer {
+    Newcomer {
+        kind: kind("", "Pod", "pods"),
+        name: "x".into(),
+        uid: "uid-x".into(),
+        why: "label app=demo".into(),
+        by: None,
     }
 }

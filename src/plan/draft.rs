@@ -139,7 +139,8 @@ impl Draft<'_> {
         let note = self.inventory.objects()[index].annotations.get(Restore::ANNOTATION)?;
         let led = matches!(self.inventory.controller(index), Controller::Living(owner) if self.goes(owner));
         let mut restore = Restore::parse(note).filter(|_| !led)?;
-        if matches!(&self.inventory.objects()[index].detail, Detail::Workload(workload) if workload.replicas > Some(0)) {
+        if matches!(&self.inventory.objects()[index].detail, Detail::Workload(workload) if workload.replicas > Some(0))
+        {
             // Somebody has scaled it up again.
             restore.replicas = None;
         }

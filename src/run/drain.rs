@@ -140,7 +140,9 @@ impl<'a> Runner<'a> {
 
     async fn wait_drained(&mut self, groups: &BTreeMap<String, Vec<String>>, pods: &[String]) -> Waited {
         let stall = self.timeout.map_or(STALL, |timeout| STALL.min(timeout / 4));
-        let mut large: Vec<&Vec<String>> = groups.values().filter(|pods| pods.len() > HELP_FROM).collect();
+        // A grace period of the user's own has to be told to each pod.
+        let from = if self.grace_period.is_some() { 0 } else { HELP_FROM };
+        let mut large: Vec<&Vec<String>> = groups.values().filter(|pods| pods.len() > from).collect();
         // A controller that has begun to delete has understood: what we delete from now on it will not replace.
         let begun = Instant::now();
         while !large.is_empty() && begun.elapsed() < stall {
@@ -156,13 +158,11 @@ impl<'a> Runner<'a> {
     }
 
     /// Deletes the rest of these pods in the background, each by its uid and with its own grace period.
-    fn help(&self, groups: &[&Vec<String>]) {
-        let pods: Vec<PlanObject> = groups
-            .iter()
-            .flat_map(|pods| pods.iter())
-            .filter(|pod| !self.tracker.is_going(pod))
-            .filter_map(|pod| self.object(pod).cloned())
-            .collect();
+    fn help(&mut self, groups: &[&Vec<String>]) {
+        let all: Vec<&PlanObject> =
+            groups.iter().flat_map(|pods| pods.iter()).filter_map(|pod| self.object(pod)).collect();
+        let due = |pod: &&&PlanObject| !self.tracker.is_going(&pod.uid) || self.is_to_be_quicker(pod);
+        let pods: Vec<PlanObject> = all.iter().filter(due).map(|&pod| pod.clone()).collect();
         if pods.is_empty() {
             return;
         }

@@ -69,6 +69,10 @@ pub enum Event {
     Waiting { phase: Phase, waited: Duration, remaining: usize, blockers: Vec<Blocker> },
     /// Something did not go as planned; the run goes on.
     Trouble { title: String, message: String },
+    /// Something was done that only its own flag allows.
+    Forced { title: String, what: String },
+    /// The run was asked to stop.
+    Stopping,
     /// The server sent a warning; each is told once.
     Warning { message: String },
     /// From here on nothing can be put back.

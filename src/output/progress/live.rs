@@ -57,7 +57,11 @@ impl Live {
                 running.more = remaining.saturating_sub(blockers.len());
             }),
             Event::Finished { phase, took } => self.finish(*phase, *took, tally),
-            Event::Trouble { .. } | Event::Warning { .. } | Event::Restored { .. } => self.say(event, Tone::Yellow),
+            Event::Trouble { .. }
+            | Event::Warning { .. }
+            | Event::Restored { .. }
+            | Event::Forced { .. }
+            | Event::Stopping => self.say(event, Tone::Yellow),
             Event::Irreversible => self.say(event, Tone::Plain),
             // The counts tell it.
             Event::Paused { .. } | Event::Scaled { .. } | Event::Deleted { .. } => {}

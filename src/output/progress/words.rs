@@ -32,6 +32,8 @@ pub(super) fn remark(event: &Event) -> Option<String> {
         Event::Trouble { title, message } => format!("trouble: {title}: {message}"),
         Event::Restored { title, how } => format!("restored {title}: {how}"),
         Event::Warning { message } => format!("warning: {message}"),
+        Event::Forced { title, what } => format!("forced {title}: {what}"),
+        Event::Stopping => "stopping: nothing new is begun (once more to leave at once)".into(),
         Event::Irreversible => "from here on nothing can be put back".into(),
         _ => return None,
     };

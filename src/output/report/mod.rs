@@ -69,7 +69,7 @@ impl Counts {
             new: report.newcomers.len(),
             unreleased: report.quota.iter().filter(|change| !change.released).count(),
             pods_left: still_there(report).any(|(object, _)| pod_left(object))
-                || report.newcomers.iter().any(|newcomer| newcomer.title.starts_with("Pod/")),
+                || report.newcomers.iter().any(|newcomer| newcomer.kind.is("", "Pod")),
         }
     }
 
@@ -165,9 +165,10 @@ fn left(report: &Report, text: &mut Text) {
     let mut title = Some("New since the plan:");
     for newcomer in &report.newcomers {
         text.title(title.take());
-        text.item(&newcomer.title);
+        text.item(&newcomer.title());
         let why = if newcomer.why.is_empty() { String::new() } else { format!("{}, ", newcomer.why) };
-        text.detail(&format!("{why}uid {}", newcomer.uid));
+        let by = newcomer.by.as_ref().map(|by| format!("made by {by}, ")).unwrap_or_default();
+        text.detail(&format!("{why}{by}uid {}", newcomer.uid));
     }
 }
 
@@ -236,10 +237,8 @@ fn next(report: &Report, text: &mut Text) {
     }
     let mut names: Vec<String> =
         still_there(report).map(|(object, _)| format!("{}/{}", object.kind.resource(), object.name)).collect();
-    names.extend(report.newcomers.iter().map(|newcomer| match newcomer.title.split_once('/') {
-        Some((kind, name)) => format!("{}/{name}", kind.to_lowercase()),
-        None => newcomer.title.clone(),
-    }));
+    let newcomers = report.newcomers.iter();
+    names.extend(newcomers.map(|newcomer| format!("{}/{}", newcomer.kind.resource(), newcomer.name)));
     if names.is_empty() {
         text.title(Some("To see what the quota counts:"));
         if let Some(change) = report.quota.iter().find(|change| !change.released) {
