@@ -4,7 +4,10 @@
 
 mod harness;
 mod held;
+mod pause;
+mod preflight;
 mod refusals;
+mod running;
 mod sharing;
 mod stories;
 mod terminal;
