@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::{
     cluster::{Cluster, Failure},
     manifest,
-    plan::{Action, Plan, PlanObject, Wave},
+    plan::{Plan, PlanObject, Wave},
 };
 
 /// Why there is no backup.
@@ -66,8 +66,12 @@ fn is_made_anew(object: &PlanObject, stored: &Value, going: &HashSet<&str>) -> b
     let by_controller = owners
         .iter()
         .any(|owner| owner["controller"] == true && owner["uid"].as_str().is_some_and(|uid| going.contains(uid)));
-    let endpoints = object.wave == Wave::Services && object.action == Action::Cascade;
-    by_controller || endpoints
+    let labels = &stored["metadata"]["labels"];
+    let is_marked =
+        |key: &str| labels[key].as_str().is_some_and(|by| by.ends_with("-controller") || by.ends_with(".k8s.io"));
+    by_controller
+        || object.kind.is("", "Endpoints") && is_marked("endpoints.kubernetes.io/managed-by")
+        || object.kind.is("discovery.k8s.io", "EndpointSlice") && is_marked("endpointslice.kubernetes.io/managed-by")
 }
 
 /// The object as it was before any run touched it, and the autoscalers that went before it.

@@ -181,9 +181,8 @@ impl<'a> Search<'a> {
             } else {
                 None
             };
-            if let Some(service) = service.filter(|service| services.contains(service))
-                && !self.members.contains_key(&index)
-            {
+            // A member by its label, which the controller copies from the Service, it goes with the Service all the same.
+            if let Some(service) = service.filter(|service| services.contains(service)) {
                 self.take(index, Reason::Endpoints { service: service.to_owned() });
             }
         }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{
     cluster::{Cluster, Deletion, Failure, Trial},
-    plan::{Action, Plan, PlanObject, Precaution, Scale},
+    plan::{Action, Plan, PlanObject, Precaution, Scale, Wave},
 };
 
 /// Objects of one kind that are tried; of more, so many.
@@ -99,7 +99,10 @@ fn writes(plan: &Plan) -> (Vec<(usize, Write)>, Vec<String>) {
         if *count > OF_A_KIND {
             continue;
         }
-        writes.push((index, Write::Delete));
+        // Endpoints are left to their controller.
+        if object.wave != Wave::Services || object.action != Action::Cascade {
+            writes.push((index, Write::Delete));
+        }
         writes.extend(object.scale.map(|scale| (index, Write::Scale(scale))));
         writes.extend(object.precaution.as_ref().map(|_| (index, Write::Precaution)));
     }

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod backup;
+mod comeback;
+mod consent;
 mod harness;
 mod held;
 mod pause;
@@ -10,5 +13,6 @@ mod refusals;
 mod running;
 mod sharing;
 mod stories;
+mod stuck;
 mod terminal;
 mod trouble;
