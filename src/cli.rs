@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::{cluster::flags::ConnectionFlags, output::Color};
 
@@ -17,7 +17,36 @@ Examples:
   kubectl purge app demo -n shop
 
   # In a script: no question, a report as JSON
-  kubectl purge app demo -n shop --yes -o json";
+  kubectl purge app demo -n shop --yes -o json
+
+  # What controllers have left behind, and who holds the quota
+  kubectl purge orphans -n shop
+  kubectl purge list -n shop";
+
+const APP_EXAMPLES: &str = "\
+Examples:
+  # The application that labels call demo
+  kubectl purge app demo -n shop
+
+  # The application around one object
+  kubectl purge app deploy/web -n shop
+
+  # What a label selector picks, and all that hangs on it
+  kubectl purge app -l tier=front,track=canary -n shop
+
+  # One of several instances under the same label
+  kubectl purge app demo --instance demo-a -n shop
+
+  # The names alone, for other programs
+  kubectl purge app demo -n shop --dry-run -o name";
+
+const ORPHANS_EXAMPLES: &str = "\
+Examples:
+  # Show what no controller owns any more, and what it probably belonged to
+  kubectl purge orphans -n shop --dry-run
+
+  # Delete it, after a question
+  kubectl purge orphans -n shop";
 
 /// Everything typed after `kubectl purge`.
 #[derive(Debug, Parser)]
@@ -43,16 +72,79 @@ pub enum Command {
     ///
     /// Finds everything that belongs to the application, orphaned ReplicaSets and pods too, shows the plan, asks,
     /// scales to 0, waits until pods and quota are released, deletes in a safe order and looks again for what is left.
-    #[command(after_help = EXAMPLES)]
+    #[command(after_help = APP_EXAMPLES)]
     App(App),
+
+    /// Delete what no controller owns any more
+    ///
+    /// Finds ReplicaSets, pods, Jobs, ControllerRevisions and EndpointSlices that a controller has made and no living
+    /// controller owns, says what each probably belonged to, and deletes them like an application. What somebody made
+    /// by hand is left alone.
+    #[command(after_help = ORPHANS_EXAMPLES)]
+    Orphans(Orphans),
+
+    /// List the namespace's applications
+    ///
+    /// One line an application, by the labels that `purge app` goes by: its objects and pods, what they ask for, what
+    /// of the quota that is, how much of it nothing owns, and what manages it.
+    List(List),
 }
 
 #[derive(Args, Debug)]
+#[command(group(ArgGroup::new("what").required(true).args(["name", "selector"])))]
 pub struct App {
-    /// The application, as its labels call it
-    #[arg(value_name = "NAME", allow_hyphen_values = false)]
-    pub name: String,
+    /// The application as its labels call it, or one object of it
+    #[arg(value_name = "NAME | TYPE/NAME")]
+    pub name: Option<String>,
 
+    /// The application that a label selector picks
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    pub selector: Option<String>,
+
+    /// The label that says which application an object is of, instead of the usual ones
+    #[arg(long, value_name = "KEY", conflicts_with = "selector")]
+    pub label_key: Option<String>,
+
+    /// Of several instances or releases under the same label, only this one
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["selector", "all_instances"])]
+    pub instance: Option<String>,
+
+    /// Of several instances or releases under the same label, all
+    #[arg(long)]
+    pub all_instances: bool,
+
+    /// Take ConfigMaps, Secrets, ServiceAccounts and claims too that only this application uses
+    #[arg(long)]
+    pub include_related: bool,
+
+    /// Go on although a reconciler manages the objects and may bring them back
+    #[arg(long)]
+    pub allow_managed: bool,
+
+    #[command(flatten)]
+    pub run: RunFlags,
+}
+
+#[derive(Args, Debug)]
+pub struct Orphans {
+    #[command(flatten)]
+    pub run: RunFlags,
+}
+
+#[derive(Args, Debug)]
+pub struct List {
+    /// How results are printed
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub output: ListOutput,
+
+    /// Colour the output
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+/// What both kinds of purge take.
+#[derive(Args, Debug)]
+pub struct RunFlags {
     /// Do not ask
     #[arg(short, long)]
     pub yes: bool,
@@ -61,6 +153,10 @@ pub struct App {
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_value = "none",
           default_missing_value = "client")]
     pub dry_run: DryRun,
+
+    /// Keep this object, and what can't be without it; may be repeated
+    #[arg(long, value_name = "TYPE/NAME")]
+    pub exclude: Vec<String>,
 
     /// Give up waiting after this long; 0 waits as long as it takes
     #[arg(long, value_name = "DURATION", default_value = "5m")]
@@ -107,6 +203,14 @@ pub struct App {
     #[arg(long)]
     pub no_scale_down: bool,
 
+    /// Refuse where more objects than this would be deleted
+    #[arg(long, value_name = "N")]
+    pub max: Option<usize>,
+
+    /// Go on in kube-system, kube-public or kube-node-lease
+    #[arg(long)]
+    pub allow_system_namespace: bool,
+
     /// Count kinds that may not be listed as not proven empty (exit code 5)
     #[arg(long)]
     pub strict: bool,
@@ -136,6 +240,25 @@ pub enum DryRun {
 pub enum Output {
     /// For people.
     Table,
+    /// For people who want every object and every reason.
+    Wide,
     /// One document, for programs.
     Json,
+    /// The same document as YAML.
+    Yaml,
+    /// One `type/name` a line.
+    Name,
+}
+
+/// How a list is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ListOutput {
+    /// For people.
+    Table,
+    /// One document, for programs.
+    Json,
+    /// The same document as YAML.
+    Yaml,
+    /// One name a line.
+    Name,
 }

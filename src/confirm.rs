@@ -37,6 +37,14 @@ pub enum Decision {
     Refuse,
 }
 
+impl Terminals {
+    /// Whether somebody is there who can read a question and answer it.
+    #[must_use]
+    pub const fn can_ask(self) -> bool {
+        self.stdin && self.stderr
+    }
+}
+
 /// `--yes` is consent; without it somebody must be there who can read the question and answer it.
 #[must_use]
 pub const fn decide(terminals: Terminals, yes: bool) -> Decision {
@@ -51,7 +59,7 @@ pub const fn decide(terminals: Terminals, yes: bool) -> Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
     /// `y` or `yes` is consent.
-    YesNo { app: String },
+    YesNo { subject: String },
     /// Data is deleted too: only the application's name is consent.
     Name { app: String },
     /// Finalizers may be taken away: only the application's name is consent.
@@ -61,9 +69,9 @@ pub enum Question {
 impl fmt::Display for Question {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::YesNo { app } => {
-                let app = escape::line(app);
-                write!(f, "Purge application \"{app}\"? Nothing deleted can be brought back. [y/N] ")
+            Self::YesNo { subject } => {
+                let subject = escape::line(subject);
+                write!(f, "Purge {subject}? Nothing deleted can be brought back. [y/N] ")
             }
             Self::Name { app } => {
                 let app = escape::line(app);
@@ -132,6 +140,47 @@ impl Saved {
     }
 }
 
+/// Which of several instances is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub app: String,
+    /// Each with the number of its objects.
+    pub instances: Vec<(String, usize)>,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\"{}\" means {} instances:", escape::line(&self.app), self.instances.len())?;
+        for (name, count) in &self.instances {
+            let objects = if *count == 1 { "object" } else { "objects" };
+            writeln!(f, "  {}  {count} {objects}", escape::line(name))?;
+        }
+        f.write_str("Which one? (its name; Enter alone: none) ")
+    }
+}
+
+/// What was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    Instance(String),
+    /// None of them, or something that is none.
+    None,
+    Interrupted,
+}
+
+/// Asks which instance is meant. Blocks, and wants a terminal, as [`ask`] does.
+#[must_use]
+pub fn choose(choice: &Choice) -> Chosen {
+    match read_answer(&choice.to_string()) {
+        Line::Entered(line) => {
+            let name = choice.instances.iter().map(|(name, _)| name).find(|name| *name == line.trim());
+            name.map_or(Chosen::None, |name| Chosen::Instance(name.clone()))
+        }
+        Line::Ended => Chosen::None,
+        Line::Interrupted => Chosen::Interrupted,
+    }
+}
+
 /// Asks on the terminal and waits for a line. Blocks: not for an async thread. To be called only after [`decide`] said
 /// [`Decision::Ask`].
 ///
@@ -139,9 +188,18 @@ impl Saved {
 /// any word for yes, and no prompt of it ends on Ctrl-D. Its terminal is.
 #[must_use]
 pub fn ask(question: &Question) -> Answer {
+    match read_answer(&question.to_string()) {
+        Line::Entered(line) if question.is_consent(&line) => Answer::Yes,
+        Line::Entered(_) | Line::Ended => Answer::No,
+        Line::Interrupted => Answer::Interrupted,
+    }
+}
+
+/// Puts a question on the terminal and reads the line that answers it.
+fn read_answer(question: &str) -> Line {
     let terminal = Term::stderr();
-    if terminal.write_str(&question.to_string()).is_err() {
-        return Answer::No;
+    if terminal.write_str(question).is_err() {
+        return Line::Ended;
     }
     let line = read_line(
         || terminal.read_key_raw(),
@@ -152,11 +210,7 @@ pub fn ask(question: &Question) -> Answer {
     );
     // The next output begins on its own line, whatever ended this one.
     let _ = terminal.write_str("\n");
-    match line {
-        Line::Entered(line) if question.is_consent(&line) => Answer::Yes,
-        Line::Entered(_) | Line::Ended => Answer::No,
-        Line::Interrupted => Answer::Interrupted,
-    }
+    line
 }
 
 /// What the one who types is to see.
@@ -248,7 +302,7 @@ mod tests {
 
     #[test]
     fn only_y_and_yes_are_consent() {
-        let question = Question::YesNo { app: "demo".into() };
+        let question = Question::YesNo { subject: "application \"demo\"".into() };
         for line in ["y", "Y", "yes", "YES", " yes "] {
             assert!(question.is_consent(line), "{line}");
         }
@@ -270,7 +324,7 @@ mod tests {
     #[test]
     fn the_questions_are_as_designed_and_escaped() {
         assert_eq!(
-            Question::YesNo { app: "demo".into() }.to_string(),
+            Question::YesNo { subject: "application \"demo\"".into() }.to_string(),
             "Purge application \"demo\"? Nothing deleted can be brought back. [y/N] "
         );
         assert_eq!(

@@ -9,7 +9,10 @@ pub mod confirm;
 pub mod error;
 pub mod exit;
 pub mod inventory;
+mod list;
+mod look;
 pub mod manifest;
+mod near;
 pub mod output;
 pub mod plan;
 mod purge;
@@ -26,7 +29,7 @@ use cli::{Cli, Command};
 use cluster::{environment::Environment, kubeconfig};
 use exit::Exit;
 use output::{escape, stream};
-use settings::Settings;
+use settings::{Settings, UsageError};
 
 /// The whole program: reads the arguments, the program's name first, and says how it ended.
 #[must_use]
@@ -35,15 +38,35 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(cli) => cli,
         Err(answer) => return answer_usage(&answer),
     };
-    let Command::App(app) = &cli.command;
-    let settings = match Settings::of(app) {
-        Ok(settings) => settings,
-        Err(error) => return fail(&error.into(), Exit::Usage),
-    };
-    match kubeconfig::resolve(&cli.connection, &Environment::of_this_process()) {
-        Ok(connection) => purge::purge(&settings, &connection).unwrap_or_else(|error| fail(&error, Exit::Error)),
-        Err(error) => fail(&error.into(), Exit::Error),
+    command(&cli).unwrap_or_else(|error| {
+        let is_usage =
+            error.is::<UsageError>() || error.downcast_ref().is_some_and(kubeconfig::KubeconfigError::is_usage);
+        let exit = if is_usage { Exit::Usage } else { Exit::Error };
+        fail(&error, exit)
+    })
+}
+
+fn command(cli: &Cli) -> anyhow::Result<Exit> {
+    let connection = || kubeconfig::resolve(&cli.connection, &Environment::of_this_process());
+    match &cli.command {
+        Command::App(app) => {
+            let settings = Settings::of_app(app)?;
+            on_runtime(purge::purge(&settings, &connection()?))
+        }
+        Command::Orphans(orphans) => {
+            let settings = Settings::of_orphans(orphans)?;
+            on_runtime(purge::purge(&settings, &connection()?))
+        }
+        Command::List(list) => on_runtime(list::list(list, &connection()?)),
     }
+}
+
+fn on_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let exit = runtime.block_on(command);
+    // Watches may still be open: nothing of them is wanted any more.
+    runtime.shutdown_background();
+    exit
 }
 
 /// Help and version go to stdout and are no error; everything else that clap says is.

@@ -1,17 +1,18 @@
-//! One purge of an application from beginning to end: look, plan, decide, run, report.
+//! One purge from beginning to end: look, plan, decide, run, report.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
+use tokio::sync::mpsc;
 
 use crate::{
     backup,
     cli::Output,
-    cluster::{Catalog, Cluster, NamespaceState, Patience, connection::Connection, transport},
+    cluster::{Cluster, connection::Connection, transport},
     confirm::{self, Answer, Decision, Terminals},
     error::Fatal,
     exit::Exit,
-    inventory::{Detail, Inventory, Workload},
+    look::{Seen, look},
     output::{self, Look, Progress, stream},
-    plan::{self, Place, Plan, Selection},
+    plan::{self, Guard, Plan},
     report::{Outcome, Report},
     run::{self, Event, Mission, Stop, is_unproven},
     settings::Settings,
@@ -19,36 +20,38 @@ use crate::{
 };
 
 /// Purges, and says how it ended.
-pub(crate) fn purge(settings: &Settings, connection: &Connection) -> Result<Exit> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
-    let exit = runtime.block_on(async {
-        let (asker, stop) = Stop::new();
-        let listener = tokio::spawn(signals::listen(asker));
-        let exit = story(settings, connection, &stop).await;
-        listener.abort();
-        exit
-    });
-    // Watches may still be open: nothing of them is wanted any more.
-    runtime.shutdown_background();
+pub(crate) async fn purge(settings: &Settings, connection: &Connection) -> Result<Exit> {
+    let (asker, stop) = Stop::new();
+    let listener = tokio::spawn(signals::listen(asker));
+    let exit = story(settings, connection, &stop).await;
+    listener.abort();
     exit
 }
 
 async fn story(settings: &Settings, connection: &Connection, stop: &Stop) -> Result<Exit> {
-    let seeing = async {
+    let looking = async {
         let client = transport::connect(connection).await?;
         let cluster = Cluster::new(client, &connection.namespace, connection.request_timeout);
-        let mut seen = look(&cluster, settings, connection).await?;
-        try_out(&cluster, settings, &mut seen.plan).await;
+        let seen = look(&cluster, settings, connection).await?;
         anyhow::Ok((cluster, seen))
     };
-    let (cluster, seen) = tokio::select! {
-        seen = seeing => seen?,
+    let (cluster, mut seen) = tokio::select! {
+        looked = looking => looked?,
         () = stop.asked() => return Ok(Exit::Interrupted),
     };
+    if !settings.dry_run && !settings.yes && Terminals::read().can_ask() {
+        seen = match choose_instance(settings, seen, stop).await {
+            Ok(seen) => seen,
+            Err(exit) => return Ok(exit),
+        };
+    }
+    tokio::select! {
+        () = try_out(&cluster, settings, &mut seen) => {}
+        () = stop.asked() => return Ok(Exit::Interrupted),
+    }
     let plan = &seen.plan;
-
-    if settings.dry_run || plan.is_empty() {
-        return Ok(show_only(settings, plan));
+    if plan.is_empty() || settings.dry_run || !seen.guards.is_empty() {
+        return Ok(show_only(settings, &seen));
     }
     match decide(settings, plan, stop).await? {
         Answer::Yes => {}
@@ -68,68 +71,62 @@ async fn story(settings: &Settings, connection: &Connection, stop: &Stop) -> Res
 }
 
 /// What is known only by asking the server about the plan, and what the flags put at risk.
-async fn try_out(cluster: &Cluster, settings: &Settings, plan: &mut Plan) {
-    run::find_wakers(cluster, plan).await;
-    if settings.preflight {
-        run::preflight(cluster, plan).await;
+async fn try_out(cluster: &Cluster, settings: &Settings, seen: &mut Seen) {
+    run::find_wakers(cluster, &mut seen.plan).await;
+    if settings.preflight && (seen.guards.is_empty() || settings.dry_run) {
+        run::preflight(cluster, &mut seen.plan).await;
     }
-    plan.warnings.extend(run::cautions(plan, &settings.limits));
-    plan.warnings.extend(cluster.warnings().take());
+    seen.plan.warnings.extend(run::cautions(&seen.plan, &settings.limits));
+    seen.plan.warnings.extend(cluster.warnings().take());
 }
 
-/// What was seen before anything was decided.
-struct Seen {
-    catalog: Catalog,
-    inventory: Inventory,
-    plan: Plan,
-}
-
-async fn look(cluster: &Cluster, settings: &Settings, connection: &Connection) -> Result<Seen, Fatal> {
-    let namespace = cluster.namespace();
-    let (catalog, user, state) = tokio::join!(cluster.catalog(), cluster.who_am_i(), cluster.namespace_state());
-    let fatal = |failure| Fatal::of(failure, namespace);
-    let catalog = catalog.map_err(fatal)?;
-    match state.map_err(fatal)? {
-        NamespaceState::Active | NamespaceState::Unknown => {}
-        NamespaceState::Missing => {
-            let (namespace, place) = (namespace.to_owned(), connection.server.clone());
-            return Err(Fatal::NoNamespace { namespace, place });
-        }
-        NamespaceState::Terminating => return Err(Fatal::NamespaceTerminating { namespace: namespace.to_owned() }),
-    }
-    let (mut inventory, unseen) = cluster.inventory(&catalog, Patience::PLAN).await.map_err(fatal)?;
-    let selection = Selection::of(&inventory, &settings.question);
-    learn_scales(cluster, &mut inventory, &selection).await;
-    let place = Place {
-        namespace: namespace.to_owned(),
-        context: connection.context.clone(),
-        server: connection.server.clone(),
-        user: user.unwrap_or_default(),
-    };
-    let plan = Plan::draft(&inventory, &selection, &settings.question, &settings.choices, place, unseen);
-    Ok(Seen { catalog, inventory, plan })
-}
-
-/// Of custom resources only metadata was listed: their replica counts are asked for one by one.
-async fn learn_scales(cluster: &Cluster, inventory: &mut Inventory, selection: &Selection) {
-    for &index in selection.members.keys() {
-        let object = &inventory.objects()[index];
-        if !object.kind.scalable || !matches!(object.detail, Detail::None) {
-            continue;
-        }
-        match cluster.scale(&object.kind.clone(), &object.name.clone()).await {
-            Ok(replicas) => {
-                let detail = Detail::Workload(Workload { replicas: Some(replicas), ..Workload::default() });
-                inventory.set_detail(index, detail);
-            }
-            Err(failure) => tracing::info!(object = %object.title(), %failure, "its scale cannot be read"),
+/// Asks on the terminal, until somebody answers or a signal comes.
+async fn on_terminal<T: Send + 'static>(
+    stop: &Stop,
+    otherwise: T,
+    interrupted: T,
+    ask: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let terminal = confirm::Saved::of_stdin();
+    tokio::select! {
+        answer = tokio::task::spawn_blocking(ask) => answer.unwrap_or(otherwise),
+        () = stop.asked() => {
+            terminal.restore();
+            stream::to_stderr("\n");
+            interrupted
         }
     }
 }
 
-/// A plan that nothing follows from: a dry run, or nothing to do.
-fn show_only(settings: &Settings, plan: &Plan) -> Exit {
-    let exit = if differs(settings, plan).is_some() {
+/// Asks which of several instances is meant.
+async fn choose_instance(settings: &Settings, seen: Seen, stop: &Stop) -> Result<Seen, Exit> {
+    let instances = seen.guards.iter().find_map(|guard| match guard {
+        Guard::Ambiguous { instances } => Some(instances.clone()),
+        _ => None,
+    });
+    let Some(instances) = instances else { return Ok(seen) };
+    let app = seen.plan.app.clone();
+    let question = confirm::Choice { app, instances };
+    let (none, interrupted) = (confirm::Chosen::None, confirm::Chosen::Interrupted);
+    match on_terminal(stop, none, interrupted, move || confirm::choose(&question)).await {
+        confirm::Chosen::Instance(instance) => Ok(seen.narrowed_to(settings, instance)),
+        confirm::Chosen::None => {
+            stream::to_stderr("Nothing was changed.\n");
+            Err(Exit::Refused)
+        }
+        confirm::Chosen::Interrupted => {
+            stream::to_stderr("Nothing was changed.\n");
+            Err(Exit::Interrupted)
+        }
+    }
+}
+
+/// A plan that nothing follows from: nothing to do, a dry run, or a guard in the way.
+fn show_only(settings: &Settings, seen: &Seen) -> Exit {
+    let plan = &seen.plan;
+    let refused = !plan.is_empty() && !seen.guards.is_empty();
+    let differs = differs(settings, plan);
+    let exit = if refused || differs.is_some() {
         Exit::Refused
     } else if plan.going().any(|object| object.refusal.is_some()) {
         Exit::Incomplete
@@ -138,13 +135,21 @@ fn show_only(settings: &Settings, plan: &Plan) -> Exit {
     } else {
         Exit::Done
     };
-    match settings.output {
-        Output::Table if plan.objects.is_empty() => print(&output::nothing::render(plan, &settings.question)),
-        Output::Table => print(&output::plan::render(plan, &Look::of_stdout(settings.color, false))),
-        Output::Json if settings.dry_run => print_json(output::json::plan(plan)),
-        Output::Json => print_json(output::json::report(&untouched(plan.clone(), exit))),
+    let run_without_work = !settings.dry_run && !refused;
+    let is_table = matches!(settings.output, Output::Table | Output::Wide);
+    if is_table && plan.objects.is_empty() {
+        print(&output::nothing::render(plan, &seen.question, &seen.near));
+    } else if run_without_work && !is_table {
+        print_document(output::document(settings.output, &output::ReportDocument::new(&untouched(plan.clone(), exit))));
+    } else {
+        show_plan(settings, plan);
     }
-    if let Some(error) = differs(settings, plan) {
+    if refused {
+        for guard in &seen.guards {
+            stream::to_stderr(&format!("error: {}\n", output::guards::sentence(guard, &plan.app)));
+        }
+    }
+    if let Some(error) = differs {
         stream::to_stderr(&error);
     }
     exit
@@ -157,6 +162,21 @@ fn differs(settings: &Settings, plan: &Plan) -> Option<String> {
     (digest != *expected).then(|| {
         format!("error: this is not the plan that was agreed to: its digest is {digest}; nothing was changed\n")
     })
+}
+
+/// The plan on stdout, in whatever format was asked for.
+fn show_plan(settings: &Settings, plan: &Plan) {
+    match settings.output {
+        Output::Table | Output::Wide => print(&output::plan::render(plan, &stdout_look(settings))),
+        Output::Name => print(&output::names::render(plan)),
+        Output::Json | Output::Yaml => {
+            print_document(output::document(settings.output, &output::PlanDocument::new(plan)));
+        }
+    }
+}
+
+fn stdout_look(settings: &Settings) -> Look {
+    Look::of_stdout(settings.color, settings.output == Output::Wide)
 }
 
 /// The report of a run that had nothing to do.
@@ -177,22 +197,22 @@ fn untouched(plan: Plan, exit: Exit) -> Report {
 
 /// Shows the plan and asks, where somebody can answer.
 async fn decide(settings: &Settings, plan: &Plan, stop: &Stop) -> Result<Answer, Fatal> {
-    let hopeless = run::all_refused(plan);
-    let refused = hopeless.is_some() || differs(settings, plan).is_some();
+    let (hopeless, differs) = (run::all_refused(plan), differs(settings, plan));
+    let refused = hopeless.is_some() || differs.is_some();
     let decision = if refused { Decision::Refuse } else { confirm::decide(Terminals::read(), settings.yes) };
-    match (settings.output, decision) {
-        (Output::Table, _) => print(&output::plan::render(plan, &Look::of_stdout(settings.color, false))),
+    let is_table = matches!(settings.output, Output::Table | Output::Wide);
+    match decision {
         // One document on stdout: the report, or for want of a run the plan.
-        (Output::Json, Decision::Refuse) => print_json(output::json::plan(plan)),
-        (Output::Json, Decision::Ask) => {
+        Decision::Go if !is_table => {}
+        Decision::Ask if !is_table => {
             stream::to_stderr(&output::plan::render(plan, &Look::of_stderr(settings.color, false)));
         }
-        (Output::Json, Decision::Go) => {}
+        _ => show_plan(settings, plan),
     }
     if let Some(words) = hopeless {
         return Err(Fatal::AllRefused { namespace: plan.place.namespace.clone(), words: words.to_owned() });
     }
-    if let Some(error) = differs(settings, plan) {
+    if let Some(error) = differs {
         stream::to_stderr(&error);
         return Ok(Answer::No);
     }
@@ -207,19 +227,12 @@ async fn decide(settings: &Settings, plan: &Plan, stop: &Stop) -> Result<Answer,
         }
         Decision::Ask => {
             let question = question(settings, plan);
-            let terminal = confirm::Saved::of_stdin();
-            let answer = tokio::select! {
-                answer = tokio::task::spawn_blocking(move || confirm::ask(&question)) => answer.unwrap_or(Answer::No),
-                () = stop.asked() => {
-                    terminal.restore();
-                    stream::to_stderr("\n");
-                    Answer::Interrupted
-                }
-            };
+            let ask = move || confirm::ask(&question);
+            let answer = on_terminal(stop, Answer::No, Answer::Interrupted, ask).await;
             if answer != Answer::Yes {
                 stream::to_stderr("Nothing was changed.\n");
-                if settings.output == Output::Json {
-                    print_json(output::json::plan(plan));
+                if !is_table {
+                    show_plan(settings, plan);
                 }
             }
             Ok(answer)
@@ -230,19 +243,18 @@ async fn decide(settings: &Settings, plan: &Plan, stop: &Stop) -> Result<Answer,
 /// What is asked: the application's name to be typed, where more is lost than what can be made anew.
 fn question(settings: &Settings, plan: &Plan) -> confirm::Question {
     let app = plan.app.clone();
-    let data = plan.going().any(|object| object.kind.is("", "PersistentVolumeClaim"));
     if settings.limits.remove_finalizers && plan.going().any(|object| !object.finalizers.is_empty()) {
         confirm::Question::Finalizers { app }
-    } else if data {
+    } else if plan.going().any(|object| object.kind.is("", "PersistentVolumeClaim")) {
         confirm::Question::Name { app }
     } else {
-        confirm::Question::YesNo { app }
+        confirm::Question::YesNo { subject: plan.subject() }
     }
 }
 
 /// Carries the plan out while the progress is shown and signals are heard.
 async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen, stop: &Stop) -> Report {
-    let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut events) = mpsc::unbounded_channel();
     let mut progress = Progress::of_stderr(settings.color);
     let progress = tokio::spawn(async move {
         while let Some(event) = events.recv().await {
@@ -258,7 +270,7 @@ async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen, stop: &Stop
     let mission = Mission {
         cluster,
         catalog: &seen.catalog,
-        question: &settings.question,
+        question: &seen.question,
         inventory: &seen.inventory,
         limits: &settings.limits,
         events: sender,
@@ -274,8 +286,10 @@ async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen, stop: &Stop
 
 fn show_report(settings: &Settings, report: &Report) {
     match settings.output {
-        Output::Table => print(&output::report::render(report, &Look::of_stdout(settings.color, false))),
-        Output::Json => print_json(output::json::report(report)),
+        Output::Json | Output::Yaml => {
+            print_document(output::document(settings.output, &output::ReportDocument::new(report)));
+        }
+        _ => print(&output::report::render(report, &stdout_look(settings))),
     }
 }
 
@@ -284,9 +298,9 @@ fn print(text: &str) {
     let _ = stream::to_stdout(text);
 }
 
-fn print_json(document: serde_json::Result<String>) {
+fn print_document(document: Result<String>) {
     match document {
         Ok(document) => print(&document),
-        Err(error) => stream::to_stderr(&format!("error: {error}\n")),
+        Err(error) => stream::to_stderr(&format!("error: {error:#}\n")),
     }
 }

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::{
-    cli::{App, DryRun, Output},
+    cli::{App, DryRun, Orphans, Output, RunFlags},
     cluster::timeout,
+    inventory::{Selector, SelectorError, label},
     output::Color,
-    plan::{Choices, Question},
+    plan::{APP_LABELS, Allowed},
     run::Limits,
 };
 
@@ -17,21 +18,72 @@ use crate::{
 pub enum UsageError {
     #[error("the application's name is empty: kubectl purge app NAME")]
     EmptyName,
-    #[error("\"{0}\" is no label value: {1}")]
+    #[error("\"{0}\" is no label value, so no application can be called so: {1}")]
     NotALabelValue(String, &'static str),
+    #[error("--label-key \"{0}\" is no label key: {1}")]
+    NotALabelKey(String, &'static str),
+    #[error("--instance \"{0}\" is no label value: {1}")]
+    NotAnInstance(String, &'static str),
+    #[error("--selector \"{0}\": {1}")]
+    NotASelector(String, SelectorError),
+    #[error("\"{0}\" is no object: TYPE/NAME, as in deploy/web")]
+    NotAnObject(String),
+    #[error("{0} is about an application's label, and \"{1}\" names an object")]
+    NotOfAnObject(&'static str, String),
     #[error("--timeout: {0}")]
     Timeout(#[from] timeout::NotATimeout),
     #[error("--grace-period: {0} is no number of seconds that a deletion can be given; 0 deletes at once")]
     GracePeriod(i64),
     #[error("--expect-digest: \"{0}\" is no digest of a plan: sha256: and 64 hexadecimal digits")]
     NotADigest(String),
+    #[error("--max: 0 allows nothing; --dry-run shows the plan and changes nothing")]
+    Max,
+    #[error("-o name prints a plan: it goes with --dry-run")]
+    NamesOfARun,
+    /// Only the server knows its types, so this is found out after the first requests, all of them reads.
+    #[error(
+        "the server has no namespaced type \"{0}\" that can be listed and deleted; `kubectl api-resources` lists them"
+    )]
+    UnknownType(String),
 }
 
-/// One purge of an application, as it was asked for.
+/// An object as typed: its type is looked up when the server's are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typed {
+    pub kind: String,
+    pub name: String,
+}
+
+impl Typed {
+    fn parse(text: &str) -> Result<Self, UsageError> {
+        match text.split_once('/') {
+            Some((kind, name)) if !kind.trim().is_empty() && !name.trim().is_empty() && !name.contains('/') => {
+                Ok(Self { kind: kind.to_owned(), name: name.to_owned() })
+            }
+            _ => Err(UsageError::NotAnObject(text.to_owned())),
+        }
+    }
+}
+
+/// What is to be purged, as typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    Named { app: String, keys: Vec<String> },
+    Matching { text: String, selector: Selector },
+    Around(Typed),
+    Orphans,
+}
+
+/// One purge, as it was asked for.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    pub question: Question,
-    pub choices: Choices,
+    pub subject: Subject,
+    pub instance: Option<String>,
+    pub include_related: bool,
+    pub exclude: Vec<Typed>,
+    pub delete_data: bool,
+    pub no_scale_down: bool,
+    pub allowed: Allowed,
     pub limits: Limits,
     /// Go on without asking.
     pub yes: bool,
@@ -49,43 +101,77 @@ pub struct Settings {
 
 impl Settings {
     /// Reads the flags of `purge app`.
-    pub fn of(app: &App) -> Result<Self, UsageError> {
-        if app.name.trim().is_empty() {
-            return Err(UsageError::EmptyName);
+    pub fn of_app(app: &App) -> Result<Self, UsageError> {
+        let mut settings = Self::of_run(subject(app)?, &app.run)?;
+        if let Some(instance) = &app.instance {
+            label::check_value(instance).map_err(|rule| UsageError::NotAnInstance(instance.clone(), rule))?;
         }
-        check_label_value(&app.name)?;
-        app.expect_digest.as_deref().map_or(Ok(()), check_digest)?;
-        if let Some(seconds) = app.grace_period.filter(|seconds| *seconds < 0) {
+        settings.instance.clone_from(&app.instance);
+        settings.include_related = app.include_related;
+        settings.allowed.all_instances = app.all_instances;
+        settings.allowed.managed = app.allow_managed;
+        Ok(settings)
+    }
+
+    /// Reads the flags of `purge orphans`. An orphan has no manager that would bring it back.
+    pub fn of_orphans(orphans: &Orphans) -> Result<Self, UsageError> {
+        let mut settings = Self::of_run(Subject::Orphans, &orphans.run)?;
+        settings.allowed.managed = true;
+        settings.allowed.all_instances = true;
+        Ok(settings)
+    }
+
+    fn of_run(subject: Subject, flags: &RunFlags) -> Result<Self, UsageError> {
+        if let Some(seconds) = flags.grace_period.filter(|seconds| *seconds < 0) {
             return Err(UsageError::GracePeriod(seconds));
         }
+        flags.expect_digest.as_deref().map_or(Ok(()), check_digest)?;
+        if flags.max == Some(0) {
+            return Err(UsageError::Max);
+        }
+        let dry_run = flags.dry_run != DryRun::None;
+        if flags.output == Output::Name && !dry_run {
+            return Err(UsageError::NamesOfARun);
+        }
         let limits = Limits {
-            timeout: timeout::parse(&app.timeout)?,
-            grace_period: grace_period(app),
-            force: app.force,
-            remove_finalizers: app.remove_finalizers,
-            ignore_unavailable: app.ignore_unavailable,
-            strict: app.strict,
+            timeout: timeout::parse(&flags.timeout)?,
+            grace_period: grace_period(flags),
+            force: flags.force,
+            remove_finalizers: flags.remove_finalizers,
+            ignore_unavailable: flags.ignore_unavailable,
+            strict: flags.strict,
         };
+        let exclude = flags.exclude.iter().map(|text| Typed::parse(text)).collect::<Result<_, _>>()?;
         Ok(Self {
-            question: Question::named(&app.name),
-            choices: Choices { delete_data: app.delete_data, no_scale_down: app.no_scale_down },
+            subject,
+            instance: None,
+            include_related: false,
+            exclude,
+            delete_data: flags.delete_data,
+            no_scale_down: flags.no_scale_down,
+            allowed: Allowed {
+                all_instances: false,
+                managed: false,
+                system_namespace: flags.allow_system_namespace,
+                max: flags.max,
+            },
             limits,
-            yes: app.yes,
-            dry_run: app.dry_run != DryRun::None,
-            preflight: app.dry_run != DryRun::Client,
-            backup: app.backup.clone(),
-            expect_digest: app.expect_digest.clone(),
-            output: app.output,
-            color: app.color,
+            yes: flags.yes,
+            dry_run,
+            preflight: flags.dry_run != DryRun::Client,
+            backup: flags.backup.clone(),
+            expect_digest: flags.expect_digest.clone(),
+            output: flags.output,
+            color: flags.color,
         })
     }
 }
 
 /// As in kubectl: 0 without `--force` is 1, so that nothing is taken out of the API while it still runs.
-fn grace_period(app: &App) -> Option<i64> {
-    match app.grace_period {
-        Some(0) if !app.force => Some(1),
-        None if app.now => Some(1),
+fn grace_period(flags: &RunFlags) -> Option<i64> {
+    match flags.grace_period {
+        Some(0) if !flags.force => Some(1),
+        None if flags.now => Some(1),
         given => given,
     }
 }
@@ -97,34 +183,29 @@ fn check_digest(digest: &str) -> Result<(), UsageError> {
     if fits { Ok(()) } else { Err(UsageError::NotADigest(digest.to_owned())) }
 }
 
-/// The rule for label values (`k8s.io/apimachinery/pkg/util/validation.IsValidLabelValue`).
-fn check_label_value(value: &str) -> Result<(), UsageError> {
-    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let rule = if value.len() > 63 {
-        "it has more than 63 characters"
-    } else if !value.bytes().all(inner) {
-        "letters, digits, '-', '_' and '.' are allowed, and no selector"
-    } else if !value.starts_with(|c: char| c.is_ascii_alphanumeric())
-        || !value.ends_with(|c: char| c.is_ascii_alphanumeric())
-    {
-        "it must begin and end with a letter or digit"
-    } else {
-        return Ok(());
-    };
-    Err(UsageError::NotALabelValue(value.to_owned(), rule))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_must_be_a_label_value() {
-        for good in ["demo", "Demo", "d", "a.b_c-d", &"x".repeat(63)] {
-            assert_eq!(check_label_value(good), Ok(()), "{good}");
-        }
-        for bad in ["demo,tier", "a in (b)", "-a", "a-", "a b", "app=demo", "dé", &"x".repeat(64)] {
-            assert!(check_label_value(bad).is_err(), "{bad}");
-        }
+fn subject(app: &App) -> Result<Subject, UsageError> {
+    if let Some(text) = &app.selector {
+        let selector = Selector::parse(text).map_err(|error| UsageError::NotASelector(text.clone(), error))?;
+        return Ok(Subject::Matching { text: text.clone(), selector });
     }
+    let name = app.name.as_deref().unwrap_or_default();
+    if name.trim().is_empty() {
+        return Err(UsageError::EmptyName);
+    }
+    if name.contains('/') {
+        let flag = [("--label-key", app.label_key.is_some()), ("--instance", app.instance.is_some())];
+        if let Some((flag, _)) = flag.into_iter().find(|(_, given)| *given) {
+            return Err(UsageError::NotOfAnObject(flag, name.to_owned()));
+        }
+        return Typed::parse(name).map(Subject::Around);
+    }
+    label::check_value(name).map_err(|rule| UsageError::NotALabelValue(name.to_owned(), rule))?;
+    let keys = match &app.label_key {
+        Some(key) => {
+            label::check_key(key).map_err(|rule| UsageError::NotALabelKey(key.clone(), rule))?;
+            vec![key.clone()]
+        }
+        None => APP_LABELS.iter().map(|&key| key.to_owned()).collect(),
+    };
+    Ok(Subject::Named { app: name.to_owned(), keys })
 }

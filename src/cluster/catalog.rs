@@ -20,6 +20,8 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     pub kinds: Vec<Served>,
+    /// The cluster-wide kinds that applications bring along. No run touches them.
+    pub cluster_kinds: Vec<Arc<Kind>>,
     /// Group versions whose kinds are unknown because their server does not answer.
     pub unseen: Vec<Unseen>,
 }
@@ -29,6 +31,8 @@ pub struct Catalog {
 pub struct Served {
     pub kind: Arc<Kind>,
     pub others: Vec<Arc<Kind>>,
+    /// `deployment`, and `deploy`: what people type.
+    pub nicknames: Vec<String>,
 }
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
@@ -74,6 +78,8 @@ struct Resource {
     resource: String,
     response_kind: Option<KindName>,
     scope: String,
+    singular_resource: String,
+    short_names: Vec<String>,
     verbs: Vec<String>,
     subresources: Vec<Subresource>,
 }
@@ -110,9 +116,11 @@ struct PlainResources {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 struct PlainResource {
     name: String,
+    singular_name: String,
+    short_names: Option<Vec<String>>,
     kind: String,
     namespaced: bool,
     verbs: Vec<String>,
@@ -199,6 +207,8 @@ fn resources(list: PlainResources) -> Vec<Resource> {
             response_kind: Some(KindName { kind: main.kind }),
             scope: if main.namespaced { "Namespaced" } else { "Cluster" }.to_owned(),
             verbs: main.verbs,
+            singular_resource: main.singular_name,
+            short_names: main.short_names.unwrap_or_default(),
         })
         .collect()
 }
@@ -216,16 +226,73 @@ impl Catalog {
                     catalog.unseen.push(unavailable(&name, &version.version, message));
                 }
                 for resource in version.resources {
+                    if let Some(kind) = cluster_kind(&name, &version.version, &resource) {
+                        if !catalog.cluster_kinds.iter().any(|known| known.resource() == kind.resource()) {
+                            catalog.cluster_kinds.push(Arc::new(kind));
+                        }
+                        continue;
+                    }
+                    let nicknames =
+                        std::iter::once(&resource.singular_resource).chain(&resource.short_names).cloned().collect();
                     let Some(kind) = kind(&name, &version.version, resource).map(Arc::new) else { continue };
                     served
                         .entry(kind.plural.clone())
                         .and_modify(|served| served.others.push(kind.clone()))
-                        .or_insert_with(|| Served { kind, others: Vec::new() });
+                        .or_insert_with(|| Served { kind, others: Vec::new(), nicknames });
                 }
             }
             catalog.kinds.extend(served.into_values());
         }
         catalog
+    }
+}
+
+/// Cluster-wide kinds that installing an application makes, as far as the cluster itself brings them.
+const CLUSTER_KINDS: [(&str, &str); 8] = [
+    ("", "Namespace"),
+    ("", "PersistentVolume"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    ("apiregistration.k8s.io", "APIService"),
+];
+
+fn cluster_kind(group: &str, version: &str, resource: &Resource) -> Option<Kind> {
+    let kind = resource.response_kind.as_ref().map(|response| response.kind.as_str())?;
+    if !CLUSTER_KINDS.contains(&(group, kind)) || !resource.verbs.iter().any(|verb| verb == "list") {
+        return None;
+    }
+    Some(Kind {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        kind: kind.to_owned(),
+        plural: resource.resource.clone(),
+        watchable: false,
+        scalable: false,
+    })
+}
+
+impl Catalog {
+    /// The kind that somebody means who types `deploy`, `deployments`, `Deployment`, `deployments.apps` or
+    /// `deployment.v1.apps`. The first of several, in the server's order, as in kubectl.
+    #[must_use]
+    pub fn find(&self, typed: &str) -> Option<&Arc<Kind>> {
+        let wanted = typed.to_lowercase();
+        let names = |served: &Served| {
+            let mut names = vec![served.kind.plural.clone(), served.kind.kind.to_lowercase()];
+            names.extend(served.nicknames.iter().filter(|name| !name.is_empty()).cloned());
+            names
+        };
+        let by_name = |served: &&Served| names(served).contains(&wanted);
+        let by_group = |served: &&Served| {
+            let Some((front, group)) = wanted.split_once('.') else { return false };
+            let version = format!("{}.", served.kind.version);
+            let group = group.strip_prefix(&version).unwrap_or(group);
+            group == served.kind.group && names(served).iter().any(|name| name == front)
+        };
+        self.kinds.iter().find(by_name).or_else(|| self.kinds.iter().find(by_group)).map(|served| &served.kind)
     }
 }
 
@@ -284,6 +351,20 @@ mod tests {
                 ("crates.demo.example".to_owned(), "v1".to_owned(), 0)
             ]
         );
+    }
+
+    #[test]
+    fn a_kind_is_found_by_whatever_people_type() {
+        let json = r#"{"items":[{"metadata":{"name":"apps"},"versions":[{"version":"v1","resources":[{
+            "resource":"deployments","responseKind":{"kind":"Deployment"},"scope":"Namespaced","verbs":["list","delete"],
+            "singularResource":"deployment","shortNames":["deploy"]}]}]}]}"#;
+        let catalog = catalog(json);
+        for typed in ["deploy", "deployment", "deployments", "Deployment", "deployments.apps", "deployment.v1.apps"] {
+            assert!(catalog.find(typed).is_some(), "{typed}");
+        }
+        for typed in ["", "deployx", "deployments.batch", "deployments.v2.apps", "."] {
+            assert!(catalog.find(typed).is_none(), "{typed}");
+        }
     }
 
     #[test]

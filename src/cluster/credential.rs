@@ -104,11 +104,6 @@ impl Signer {
         Arc::clone(&self.certificate)
     }
 
-    /// Whether a refused request may pass with a fresh credential.
-    pub(super) const fn can_renew(&self) -> bool {
-        !matches!(self.source, Source::Fixed(_))
-    }
-
     /// The signature for a request that is sent now.
     pub(super) async fn sign(&self) -> Result<Signature, CredentialError> {
         match &self.source {
@@ -200,4 +195,47 @@ fn header(what: &'static str, scheme: &str, value: &str) -> Result<HeaderValue, 
         HeaderValue::try_from(format!("{scheme} {value}")).map_err(|_| CredentialError::NotAHeader { what })?;
     header.set_sensitive(true);
     Ok(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a credential issued at 0 s, living for `life` seconds, is replaced at `now` seconds.
+    fn is_replaced(life: i64, now: i64) -> bool {
+        let at = |seconds| Timestamp::from_second(seconds).unwrap();
+        State { header: None, issued: at(0), expires: Some(at(life)), runs: 1 }.is_ending(at(now))
+    }
+
+    #[test]
+    fn a_credential_is_replaced_shortly_before_its_end() {
+        assert!(!is_replaced(3600, 3569));
+        assert!(is_replaced(3600, 3570));
+        // One that lives for half a minute is used for most of it.
+        assert!(!is_replaced(30, 22));
+        assert!(is_replaced(30, 23));
+    }
+
+    #[test]
+    fn a_plugin_with_a_wrong_clock_is_not_run_for_every_request() {
+        assert!(!is_replaced(-60, 4));
+        assert!(is_replaced(-60, 5));
+    }
+
+    #[test]
+    fn a_credential_without_an_end_is_kept() {
+        let state = State { header: None, issued: Timestamp::UNIX_EPOCH, expires: None, runs: 1 };
+        assert!(!state.is_ending(Timestamp::now()));
+    }
+
+    #[test]
+    fn a_line_break_after_a_token_is_dropped_and_one_inside_is_an_error() {
+        assert_eq!(bearer("t\n").unwrap(), "Bearer t");
+        let error = bearer("can\nary").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the token holds characters that no HTTP header can carry, such as a line break; check where it comes from"
+        );
+        assert!(!format!("{:?}", bearer("canary").unwrap()).contains("canary"));
+    }
 }

@@ -39,7 +39,11 @@ pub struct ConnectionFlags {
     #[arg(short, long, global = true, value_name = "URL", hide_short_help = true)]
     pub server: Option<String>,
 
-    /// Bearer token to authenticate with
+    /// The proxy to go through: http://, https:// or socks5://
+    #[arg(long, global = true, value_name = "URL", hide_short_help = true)]
+    pub proxy_url: Option<String>,
+
+    /// Bearer token to authenticate with, in place of what the kubeconfig has
     #[arg(long, global = true, value_name = "TOKEN", hide_short_help = true)]
     pub token: Option<Secret>,
 
@@ -97,6 +101,10 @@ pub struct ConnectionFlags {
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub disable_compression: Option<bool>,
 
+    /// File of kubectl's own preferences, which say what credential plugins may be run
+    #[arg(long, global = true, value_name = "FILE", hide = true, value_parser = path())]
+    pub kuberc: Option<PathBuf>,
+
     /// Taken for kubectl's sake; nothing is cached
     #[arg(long, global = true, value_name = "DIR", hide = true, value_parser = path())]
     pub cache_dir: Option<PathBuf>,
@@ -139,7 +147,7 @@ mod tests {
             "--kubeconfig k --context x --cluster c --user u -n web -s https://h --token t --as jane --as-group a \
              --as-group b --as-uid 7 --as-user-extra k=v --certificate-authority ca --client-certificate cc \
              --client-key ck --insecure-skip-tls-verify --tls-server-name n --request-timeout 5s \
-             --disable-compression=false --cache-dir /tmp --username joe --password p",
+             --disable-compression=false --cache-dir /tmp --username joe --password p --proxy-url http://p --kuberc rc",
         );
         assert_eq!(flags.as_group, ["a", "b"]);
         assert_eq!(flags.namespace.as_deref(), Some("web"));

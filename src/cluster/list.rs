@@ -120,6 +120,23 @@ impl Cluster {
         }
     }
 
+    /// Objects of the cluster itself that carry a label. What may not be listed is left out: it is not ours to touch
+    /// anyway, and a user of one namespace seldom may.
+    pub async fn cluster_objects(&self, kinds: &[Arc<Kind>], key: &str, value: &str) -> Vec<Object> {
+        let selector = escaped(&format!("{key}={value}"));
+        let lists = kinds.iter().map(|kind| {
+            let root = if kind.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", kind.group) };
+            let path = format!("{root}/{}/{}?labelSelector={selector}&limit={PAGE}", kind.version, kind.plural);
+            async move {
+                let call = Call::get(path).accept(Reading::Metadata.accept_list());
+                let bytes = self.send(&call, Patience::PLAN).await.ok()?;
+                Reading::Metadata.page(kind, &bytes).ok()
+            }
+        });
+        let pages = futures_util::future::join_all(lists).await;
+        pages.into_iter().flatten().flat_map(|page| page.objects).collect()
+    }
+
     /// One object's metadata; none where there is no object of that name.
     pub async fn get(&self, kind: &Arc<Kind>, name: &str) -> Result<Option<Object>, Failure> {
         let call = Call::get(self.item(kind, name)).accept(Reading::Metadata.accept_object());

@@ -10,6 +10,7 @@ pub mod exec;
 pub mod flags;
 mod identity;
 pub mod kubeconfig;
+mod links;
 mod list;
 pub mod proxy;
 mod request;

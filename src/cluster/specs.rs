@@ -25,6 +25,11 @@ pub(super) enum Shape {
     Selecting,
     Claim,
     Quota,
+    Scaler,
+    Ingress,
+    GatewayRoute,
+    OpenShiftRoute,
+    Account,
 }
 
 impl Shape {
@@ -39,6 +44,13 @@ impl Shape {
             ("apps", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet") | ("batch", "Job") => Self::Workload,
             ("batch", "CronJob") => Self::CronJob,
             ("policy", "PodDisruptionBudget") | ("networking.k8s.io", "NetworkPolicy") => Self::Selecting,
+            ("autoscaling", "HorizontalPodAutoscaler")
+            | ("autoscaling.k8s.io", "VerticalPodAutoscaler")
+            | ("keda.sh", "ScaledObject") => Self::Scaler,
+            ("networking.k8s.io" | "extensions", "Ingress") => Self::Ingress,
+            ("gateway.networking.k8s.io", kind) if kind.ends_with("Route") => Self::GatewayRoute,
+            ("route.openshift.io", "Route") => Self::OpenShiftRoute,
+            ("", "ServiceAccount") => Self::Account,
             _ => return None,
         })
     }
@@ -120,8 +132,8 @@ struct EnvFrom {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Named {
-    name: String,
+pub(super) struct Named {
+    pub(super) name: String,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -197,6 +209,8 @@ struct WorkloadSpec {
     suspend: Option<bool>,
     /// StatefulSet.
     persistent_volume_claim_retention_policy: Option<RetentionPolicy>,
+    #[serde(rename = "volumeClaimTemplates")]
+    claim_templates: Option<Vec<ClaimTemplate>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -217,6 +231,12 @@ struct WorkloadStatus {
 struct Condition {
     r#type: String,
     status: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct ClaimTemplate {
+    metadata: Named,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -342,12 +362,14 @@ impl Item for WorkloadItem {
     fn parts(self) -> (Metadata, Detail) {
         let spec = self.spec.unwrap_or_default();
         let conditions = self.status.and_then(|status| status.conditions).unwrap_or_default();
+        let templates = spec.claim_templates.unwrap_or_default();
         let detail = inventory::Workload {
             suspended: spec.suspend.unwrap_or(false),
             finished: conditions.iter().any(|condition| {
                 matches!(condition.r#type.as_str(), "Complete" | "Failed") && condition.status == "True"
             }),
             claims: spec.persistent_volume_claim_retention_policy.and_then(claim_policy),
+            claim_templates: templates.into_iter().map(|template| template.metadata.name).collect(),
             ..workload(spec.replicas, spec.selector.map(Selector::from), spec.template)
         };
         (self.metadata, Detail::Workload(detail))

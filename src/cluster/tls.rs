@@ -1,6 +1,10 @@
 //! TLS by rustls and ring, with what Go checks in a certificate.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use kube::client::ConfigExt as _;
@@ -80,17 +84,30 @@ pub(super) fn server_name(name: &str) -> Result<ServerName<'static>, TlsError> {
 /// The client certificate that new connections present.
 pub(super) struct ClientCertificate {
     current: RwLock<Option<Arc<CertifiedKey>>>,
+    /// How many certificates there have been after the first.
+    changes: AtomicU64,
 }
 
 impl ClientCertificate {
     pub(super) fn new(identity: Option<&Identity>) -> Result<Self, TlsError> {
-        Ok(Self { current: RwLock::new(certified(identity)?) })
+        Ok(Self { current: RwLock::new(certified(identity)?), changes: AtomicU64::new(0) })
     }
 
     /// Presents another certificate from now on.
     pub(super) fn replace(&self, identity: Option<&Identity>) -> Result<(), TlsError> {
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = certified(identity)?;
+        let fresh = certified(identity)?;
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let chain = |certified: &Option<Arc<CertifiedKey>>| certified.as_ref().map(|certified| certified.cert.clone());
+        if chain(&fresh) != chain(&current) {
+            *current = fresh;
+            self.changes.fetch_add(1, Ordering::Release);
+        }
         Ok(())
+    }
+
+    /// Grows with every change: connections made before it are still those of the certificate before.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
     }
 
     fn current(&self) -> Option<Arc<CertifiedKey>> {

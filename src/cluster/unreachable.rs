@@ -30,6 +30,21 @@ fn through(proxy: Option<&String>) -> String {
     proxy.map(|proxy| format!(" through {proxy}")).unwrap_or_default()
 }
 
+/// A certificate's name as people write it; rustls has it as in `DnsName("example.org")` or `IpAddress(10.0.0.1)`.
+fn plain(name: &str) -> String {
+    let inside = name.split_once('(').map_or(name, |(_, rest)| rest.trim_end_matches(')'));
+    inside.trim_matches('"').to_owned()
+}
+
+/// Names for a message: a certificate may be for dozens.
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 4;
+    match names.len().checked_sub(SHOWN) {
+        Some(more @ 1..) => format!("{} and {more} more", names[..SHOWN].join(", ")),
+        _ => names.join(", "),
+    }
+}
+
 /// What happened to the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
@@ -77,7 +92,7 @@ impl fmt::Display for Why {
             Self::NotTls => formatter.write_str("what answers there does not speak TLS"),
             Self::UnknownAuthority => write!(formatter, "{untrusted}: it is signed by an unknown authority"),
             Self::WrongName(names) if names.is_empty() => write!(formatter, "{untrusted}: it is for another name"),
-            Self::WrongName(names) => write!(formatter, "{untrusted}: it is for {}", names.join(", ")),
+            Self::WrongName(names) => write!(formatter, "{untrusted}: it is for {}", listed(names)),
             Self::Expired => write!(formatter, "{untrusted}: it has expired"),
             Self::NotYetValid => write!(formatter, "{untrusted}: it is not valid yet"),
             Self::BadCertificate(problem) => write!(formatter, "{untrusted}: {problem}"),
@@ -155,7 +170,9 @@ impl Why {
             rustls::Error::InvalidCertificate(error) => Some(match error {
                 CertificateError::UnknownIssuer => Self::UnknownAuthority,
                 CertificateError::NotValidForName => Self::WrongName(Vec::new()),
-                CertificateError::NotValidForNameContext { presented, .. } => Self::WrongName(presented.clone()),
+                CertificateError::NotValidForNameContext { presented, .. } => {
+                    Self::WrongName(presented.iter().map(|name| plain(name)).collect())
+                }
                 CertificateError::Expired | CertificateError::ExpiredContext { .. } => Self::Expired,
                 CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => Self::NotYetValid,
                 error => Self::BadCertificate(error.to_string()),
@@ -169,6 +186,54 @@ impl Why {
                 | AlertDescription::CertificateRequired,
             ) => Some(Self::ClientCertificateRefused),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(why: Why) -> String {
+        ConnectError::Unreachable { server: "https://h".to_owned(), proxy: None, why }.to_string()
+    }
+
+    #[test]
+    fn a_certificate_for_other_names_says_which() {
+        let names = |names: &[&str]| Why::WrongName(names.iter().map(|name| plain(name)).collect());
+        assert_eq!(
+            said(names(&["DnsName(\"kubernetes\")", "IpAddress(10.0.0.1)"])),
+            "cannot reach https://h: certificate is not trusted: it is for kubernetes, 10.0.0.1; check the cluster's \
+             server, or set its tls-server-name"
+        );
+        let error = said(names(&["a", "b", "c", "d", "e", "f"]));
+        assert!(error.contains("it is for a, b, c, d and 2 more;"), "{error}");
+        assert!(said(names(&[])).contains("it is for another name;"));
+    }
+
+    #[test]
+    fn every_trouble_says_what_to_look_at() {
+        let cases = [
+            (Why::NoRoute, "no route to host; check the cluster's server, and the network, VPN or firewall on the way"),
+            (
+                Why::Expired,
+                "certificate is not trusted: it has expired; check this machine's clock and the server's certificate",
+            ),
+            (
+                Why::NotYetValid,
+                "certificate is not trusted: it is not valid yet; check this machine's clock and the server's \
+                 certificate",
+            ),
+            (
+                Why::BadCertificate("it is bad".to_owned()),
+                "certificate is not trusted: it is bad; check the server's certificate and the cluster's \
+                 certificate-authority",
+            ),
+            (Why::ClientCertificateRefused, "it refuses the client certificate; check the user's client-certificate"),
+            (Why::Other("odd".to_owned()), "odd; check the cluster's server, and that the API server runs"),
+        ];
+        for (why, expected) in cases {
+            assert_eq!(said(why), format!("cannot reach https://h: {expected}"));
         }
     }
 }

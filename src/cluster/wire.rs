@@ -10,7 +10,10 @@ use serde::{
     de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor},
 };
 
-use super::specs::{self, Shape};
+use super::{
+    links::{AccountItem, GatewayRouteItem, IngressItem, OpenShiftRouteItem, ScalerItem},
+    specs::{self, Shape},
+};
 use crate::inventory::{Detail, Kind, Object, OwnerRef};
 
 /// Annotations that decide something: who says keep, who manages the object, what made it.
@@ -78,6 +81,7 @@ impl<'de> Deserialize<'de> for Annotations {
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Metadata {
     name: String,
+    generate_name: Option<String>,
     namespace: String,
     uid: String,
     resource_version: String,
@@ -100,6 +104,10 @@ struct Owner {
 }
 
 impl Metadata {
+    pub(super) fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -126,6 +134,7 @@ impl Metadata {
             labels: self.labels.unwrap_or_default(),
             annotations: self.annotations.unwrap_or_default().0,
             owners,
+            generated: self.generate_name.is_some_and(|prefix| !prefix.is_empty()),
             finalizers: self.finalizers.unwrap_or_default(),
             deletion: self.deletion_timestamp,
             deletion_grace: self.deletion_grace_period_seconds,
@@ -235,6 +244,11 @@ impl Reading {
                 Shape::Selecting => page::<specs::SelectingItem>(kind, bytes),
                 Shape::Claim => page::<specs::ClaimItem>(kind, bytes),
                 Shape::Quota => page::<specs::QuotaItem>(kind, bytes),
+                Shape::Scaler => page::<ScalerItem>(kind, bytes),
+                Shape::Ingress => page::<IngressItem>(kind, bytes),
+                Shape::GatewayRoute => page::<GatewayRouteItem>(kind, bytes),
+                Shape::OpenShiftRoute => page::<OpenShiftRouteItem>(kind, bytes),
+                Shape::Account => page::<AccountItem>(kind, bytes),
             },
         }
     }

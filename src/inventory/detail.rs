@@ -19,6 +19,9 @@ pub enum Detail {
     Selecting(Selector),
     Claim(Claim),
     Quota(Quota),
+    Scaler(Scaler),
+    Route(Route),
+    Account(References),
 }
 
 /// Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob, PodTemplate.
@@ -38,6 +41,8 @@ pub struct Workload {
     pub finished: bool,
     /// StatefulSet: what becomes of its claims, where that is not simply to stay.
     pub claims: Option<ClaimPolicy>,
+    /// Names of a StatefulSet's claim templates: its claims are called `TEMPLATE-STATEFULSET-ORDINAL`.
+    pub claim_templates: Vec<String>,
 }
 
 /// `persistentVolumeClaimRetentionPolicy` of a StatefulSet: `Retain` or `Delete`, each.
@@ -98,6 +103,26 @@ pub struct Service {
 pub struct Claim {
     pub requested: Option<String>,
     pub storage_class: Option<String>,
+}
+
+/// HorizontalPodAutoscaler, VerticalPodAutoscaler, KEDA ScaledObject: it acts on one object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scaler {
+    /// API group of the target's kind; empty for the core group, and where none is given.
+    pub group: String,
+    pub kind: String,
+    pub name: String,
+}
+
+/// Ingress, HTTPRoute and kin, OpenShift Route.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Route {
+    /// Names of the Services it sends to, in its own namespace.
+    pub services: BTreeSet<String>,
+    /// Whether it also sends elsewhere: another namespace, a bucket, a custom backend.
+    pub elsewhere: bool,
+    /// Names of Secrets with certificates.
+    pub secrets: BTreeSet<String>,
 }
 
 /// A ResourceQuota, as the server wrote its numbers.

@@ -4,13 +4,14 @@ mod detail;
 #[allow(clippy::module_inception)]
 mod inventory;
 mod kind;
+pub mod label;
 mod object;
 mod quantity;
 mod selector;
 
-pub use detail::{Claim, ClaimPolicy, Detail, Pod, Quota, QuotaScope, References, Service, Workload};
+pub use detail::{Claim, ClaimPolicy, Detail, Pod, Quota, QuotaScope, References, Route, Scaler, Service, Workload};
 pub use inventory::{Controller, Inventory, Stray};
 pub use kind::Kind;
 pub use object::{Object, OwnerRef};
 pub use quantity::Quantity;
-pub use selector::{LabelSelector, Selector};
+pub use selector::{LabelSelector, Selector, SelectorError};

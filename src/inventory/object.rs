@@ -28,6 +28,8 @@ pub struct Object {
     /// Only the annotations that decide something; never `last-applied-configuration`, which holds plaintext.
     pub annotations: BTreeMap<String, String>,
     pub owners: Vec<OwnerRef>,
+    /// Whether its name was made up by the server from a `generateName`, as for everything a controller makes many of.
+    pub generated: bool,
     pub finalizers: Vec<String>,
     /// When deletion began (or, with a grace period, is due), as the server wrote it; none while it lives.
     pub deletion: Option<String>,

@@ -64,6 +64,12 @@ impl Quantity {
         Self { nanos: if nanos < 0 { 0 } else { nanos } }
     }
 
+    /// Whole percent of another amount; none where that is nothing.
+    #[must_use]
+    pub fn percent_of(self, whole: Self) -> Option<i128> {
+        if whole.is_zero() { None } else { self.nanos.checked_mul(100).map(|nanos| nanos / whole.nanos) }
+    }
+
     /// Written in the manner of `like`: binary suffixes where that one has a binary suffix, decimal elsewhere.
     #[must_use]
     pub fn display_like(self, like: &str) -> String {

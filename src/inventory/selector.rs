@@ -1,8 +1,26 @@
-//! Label selectors, as Kubernetes evaluates them.
+//! Label selectors, as Kubernetes reads and evaluates them.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use thiserror::Error;
+
+use super::label;
+
+/// A text that is no selector, or none that may pick what to delete.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum SelectorError {
+    #[error("it is empty, and would pick everything")]
+    Empty,
+    #[error("it only says what must not be there, and would pick the rest of the namespace")]
+    OnlyNegative,
+    #[error("\"{0}\" is no requirement: KEY=VALUE, KEY!=VALUE, KEY in (A,B), KEY notin (A,B), KEY or !KEY")]
+    Requirement(String),
+    #[error("\"{0}\" is no label key: {1}")]
+    Key(String, &'static str),
+    #[error("\"{0}\" is no label value: {1}")]
+    Value(String, &'static str),
+}
 
 /// A selector over labels. All its requirements must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +55,25 @@ impl Selector {
         Self { requirements }
     }
 
+    /// Reads a selector as `kubectl -l` takes it (`k8s.io/apimachinery/pkg/labels.Parse`). One that picks by absence
+    /// alone is refused: what it picks is whatever else is there.
+    pub fn parse(text: &str) -> Result<Self, SelectorError> {
+        let mut requirements = Vec::new();
+        for part in split(text) {
+            let part = part.trim();
+            requirements.push(requirement(part)?);
+        }
+        if requirements.is_empty() {
+            return Err(SelectorError::Empty);
+        }
+        let is_positive =
+            |requirement: &Requirement| matches!(requirement.operator, Operator::In(_) | Operator::Exists);
+        if !requirements.iter().any(is_positive) {
+            return Err(SelectorError::OnlyNegative);
+        }
+        Ok(Self { requirements })
+    }
+
     /// Whether it has no requirement, and so matches everything.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -56,6 +93,59 @@ impl Selector {
                 Operator::Unknown => false,
             }
         })
+    }
+}
+
+/// The requirements, cut at commas outside of parentheses. Nothing but blanks has none.
+fn split(text: &str) -> Vec<&str> {
+    if text.trim().is_empty() {
+        return Vec::new();
+    }
+    let mut depth = 0_usize;
+    text.split(|character| {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        character == ',' && depth == 0
+    })
+    .collect()
+}
+
+fn requirement(text: &str) -> Result<Requirement, SelectorError> {
+    let malformed = || SelectorError::Requirement(text.to_owned());
+    let of = |key: &str, operator| {
+        let key = key.trim();
+        label::check_key(key).map_err(|rule| SelectorError::Key(key.to_owned(), rule))?;
+        Ok(Requirement { key: key.to_owned(), operator })
+    };
+    let value = |value: &str| {
+        let value = value.trim();
+        if !value.is_empty() {
+            label::check_value(value).map_err(|rule| SelectorError::Value(value.to_owned(), rule))?;
+        }
+        Ok(value.to_owned())
+    };
+    if let Some((key, found)) = text.split_once("!=") {
+        return of(key, Operator::NotIn(vec![value(found)?]));
+    }
+    if let Some((key, found)) = text.split_once("==").or_else(|| text.split_once('=')) {
+        return of(key, Operator::In(vec![value(found)?]));
+    }
+    if let Some((front, values)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) {
+        let (key, operator) = front.trim().rsplit_once(char::is_whitespace).ok_or_else(malformed)?;
+        let values = values.split(',').map(value).collect::<Result<Vec<_>, _>>()?;
+        return match operator {
+            "in" => of(key, Operator::In(values)),
+            "notin" => of(key, Operator::NotIn(values)),
+            _ => Err(malformed()),
+        };
+    }
+    match text.strip_prefix('!') {
+        Some(key) => of(key, Operator::DoesNotExist),
+        None if text.is_empty() => Err(malformed()),
+        None => of(text, Operator::Exists),
     }
 }
 
@@ -125,6 +215,31 @@ mod tests {
             !selector(r#"{"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]}]}"#)
                 .matches(&labels(&[("a", "2")]))
         );
+    }
+
+    #[test]
+    fn selectors_are_read_as_kubectl_reads_them() {
+        let picks = |text: &str, pairs: &[(&str, &str)]| Selector::parse(text).unwrap().matches(&labels(pairs));
+        assert!(picks("app=demo", &[("app", "demo")]));
+        assert!(picks("app==demo , tier!=back", &[("app", "demo")]));
+        assert!(!picks("app=demo,tier!=back", &[("app", "demo"), ("tier", "back")]));
+        assert!(picks("app in (a, demo),tier notin (back,x)", &[("app", "demo"), ("tier", "front")]));
+        assert!(picks("example.com/app,!gone", &[("example.com/app", "")]));
+        assert!(picks("app=", &[("app", "")]));
+    }
+
+    #[test]
+    fn what_is_no_selector_or_picks_by_absence_is_refused() {
+        let error = |text: &str| Selector::parse(text).unwrap_err();
+        assert_eq!(error(""), SelectorError::Empty);
+        assert_eq!(error("  "), SelectorError::Empty);
+        assert_eq!(error("app!=demo"), SelectorError::OnlyNegative);
+        assert_eq!(error("!app"), SelectorError::OnlyNegative);
+        assert_eq!(error("a,,b"), SelectorError::Requirement(String::new()));
+        assert_eq!(error("app within (a)"), SelectorError::Requirement("app within (a)".into()));
+        for text in ["app=a b", "a b", "app in (a", "=x", "-a=x", "app=x;y", "a=b=c", "ä=x", "app in ((a))"] {
+            assert!(Selector::parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -12,7 +12,8 @@ pub(super) fn purge(plan: &Plan) -> String {
         None if is_selector(&plan.app) => format!("-l {}", quoted(&plan.app)),
         None => quoted(&plan.app),
     };
-    format!("kubectl purge app {app}{}", place(plan))
+    let what = if plan.orphans { "orphans".to_owned() } else { format!("app {app}") };
+    format!("kubectl purge {what}{}", place(plan))
 }
 
 /// A look at objects named `type/name`.

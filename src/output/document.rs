@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use crate::{
-    plan::{self, Frees, Plan, PlanObject, Unseen},
+    plan::{self, Aside, Frees, Plan, PlanObject, Unseen},
     report::{Newcomer, Outcome, PhaseTime, PutBack, QuotaChange, Report},
 };
 
-const API_VERSION: &str = "kubectl-purge/v1";
+pub(super) const API_VERSION: &str = "kubectl-purge/v1";
 
 /// A document of kind `Plan`.
 #[derive(Debug, Serialize)]
@@ -41,6 +41,7 @@ pub struct ReportDocument<'report> {
 
 /// What plan and report have in common.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Fields<'plan> {
     app: &'plan str,
     namespace: &'plan str,
@@ -50,6 +51,7 @@ struct Fields<'plan> {
     objects: Vec<ObjectFields<'plan>>,
     related: Vec<RelatedFields<'plan>>,
     suspected: Vec<RelatedFields<'plan>>,
+    cluster_scoped: Vec<RelatedFields<'plan>>,
     unseen: Vec<UnseenFields<'plan>>,
     frees: Vec<FreesFields<'plan>>,
     warnings: &'plan [String],
@@ -194,11 +196,24 @@ impl<'plan> Fields<'plan> {
             server: &plan.place.server,
             digest: plan::digest(plan),
             objects,
-            related: Vec::new(),
-            suspected: Vec::new(),
+            related: plan.related.iter().map(RelatedFields::from).collect(),
+            suspected: plan.suspected.iter().map(RelatedFields::from).collect(),
+            cluster_scoped: plan.cluster_scoped.iter().map(RelatedFields::from).collect(),
             unseen: plan.unseen.iter().map(UnseenFields::from).collect(),
             frees: plan.frees.iter().map(FreesFields::from).collect(),
             warnings: &plan.warnings,
+        }
+    }
+}
+
+impl<'plan> From<&'plan Aside> for RelatedFields<'plan> {
+    fn from(object: &'plan Aside) -> Self {
+        Self {
+            api_version: object.kind.api_version(),
+            kind: &object.kind.kind,
+            name: &object.name,
+            uid: &object.uid,
+            reasons: vec![object.why.clone()],
         }
     }
 }

@@ -1,11 +1,22 @@
-//! A document as JSON.
+//! A document as JSON, or as YAML.
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use super::{PlanDocument, ReportDocument, escape::is_harmful};
-use crate::{plan::Plan, report::Report};
+use crate::{cli::Output, plan::Plan, report::Report};
+
+/// A document in the format that was asked for.
+pub fn document(format: Output, document: &impl Serialize) -> anyhow::Result<String> {
+    let json = render(document)?;
+    if format != Output::Yaml {
+        return Ok(json);
+    }
+    let yaml = serde_saphyr::to_string(document)?;
+    // JSON is YAML too, and escapes what acts on a terminal.
+    Ok(if yaml.chars().any(|character| character != '\n' && is_harmful(character)) { json } else { yaml })
+}
 
 /// The document of kind `Plan`.
 pub fn plan(plan: &Plan) -> serde_json::Result<String> {
@@ -85,6 +96,7 @@ mod tests {
                 }],
                 "related": [],
                 "suspected": [],
+                "clusterScoped": [],
                 "unseen": [{ "resource": "secrets", "why": "forbidden", "message": "secrets is forbidden" }],
                 "frees": [
                     { "quota": "quota", "resource": "requests.cpu", "amount": "3", "used": "3", "hard": "3" }

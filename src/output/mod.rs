@@ -6,7 +6,9 @@ mod command;
 mod document;
 mod duration;
 pub mod escape;
+pub mod guards;
 pub mod json;
+pub mod list;
 mod look;
 pub mod names;
 pub mod nothing;
@@ -24,6 +26,7 @@ mod wrap;
 
 pub use backup::backup_saved;
 pub use document::{PlanDocument, ReportDocument};
+pub use json::document;
 pub use look::{Look, unicode};
 pub use progress::Progress;
 pub use style::{Color, ColorEnv};

@@ -1,7 +1,7 @@
 //! The plan as people read it: what will happen to what, why, and what that gives back.
 
 use super::{Look, escape, row, style::Tone, table, wrap::prose};
-use crate::plan::{Action, Blindness, Frees, Plan, Unseen};
+use crate::plan::{Action, Aside, Blindness, Frees, Plan, Unseen};
 
 /// The whole plan: where, the table, what it comes to, what could not be seen, warnings. Each line is ended.
 #[must_use]
@@ -19,6 +19,13 @@ pub fn render(plan: &Plan, look: &Look) -> String {
     };
     say(summary(plan));
     frees(&plan.frees).into_iter().for_each(&mut say);
+    aside(
+        "Only this application uses, and nothing says they belong to it (--include-related)",
+        &plan.related,
+        &mut say,
+    );
+    aside("Looks like part of it by name alone, and stays", &plan.suspected, &mut say);
+    aside("Carries its label in the whole cluster, and is never touched", &plan.cluster_scoped, &mut say);
     unseen(&plan.unseen).into_iter().for_each(&mut say);
     for warning in &plan.warnings {
         text.push_str(&self::warning(warning, look));
@@ -29,8 +36,8 @@ pub fn render(plan: &Plan, look: &Look) -> String {
 /// What is purged, and where: the last chance to see that it is the wrong cluster.
 fn header(plan: &Plan, look: &Look) -> String {
     let place = &plan.place;
-    let (app, namespace) = (escape::line(&plan.app), escape::line(&place.namespace));
-    let mut text = prose(&format!("Purge application \"{app}\" in namespace \"{namespace}\""), look.width);
+    let (what, namespace) = (plan.subject(), escape::line(&place.namespace));
+    let mut text = prose(&format!("Purge {} in namespace \"{namespace}\"", escape::line(&what)), look.width);
     text.push('\n');
     let parts: Vec<String> = [("context ", &place.context), ("", &place.server), ("as ", &place.user)]
         .into_iter()
@@ -76,6 +83,18 @@ fn frees(frees: &[Frees]) -> Vec<String> {
             escape::line(&format!("Frees: {} (quota \"{quota}\").", amounts.join(", "))).into_owned()
         })
         .collect()
+}
+
+/// What is listed beside the plan: a heading, and an object a line.
+fn aside(heading: &str, objects: &[Aside], say: &mut impl FnMut(String)) {
+    if objects.is_empty() {
+        return;
+    }
+    say(format!("{heading}:"));
+    for object in objects {
+        let why = if object.why.is_empty() { String::new() } else { format!(" ({})", object.why) };
+        say(format!("  {}", escape::line(&format!("{}/{}{why}", object.kind.kind, object.name))));
+    }
 }
 
 /// What may not be listed is one line, for its reason is known; what did not answer has each its own.

@@ -85,6 +85,10 @@ pub(crate) fn plan() -> Plan {
     claim.now = "10Gi".into();
     Plan {
         app: "demo".into(),
+        orphans: false,
+        related: Vec::new(),
+        suspected: Vec::new(),
+        cluster_scoped: Vec::new(),
         place: Place {
             namespace: "xxx".into(),
             context: "prod-eu".into(),

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Action, Place, Plan, PlanObject, Precaution, Question, Reason, Restore, Scale, Selection, Unseen, Wave,
+    Action, Aside, Place, Plan, PlanObject, Precaution, Question, Reason, Restore, Scale, Selection, Target, Unseen,
+    Wave,
     frees::frees,
-    keep::{kept, named, references},
+    keep::kept,
+    uses::{named, references},
 };
 use crate::inventory::{Controller, Detail, Inventory, Object};
 
@@ -16,6 +18,8 @@ pub struct Choices {
     pub delete_data: bool,
     /// Delete workloads as they stand.
     pub no_scale_down: bool,
+    /// Objects to keep: group, kind and name.
+    pub exclude: Vec<(String, String, String)>,
 }
 
 impl Plan {
@@ -29,7 +33,7 @@ impl Plan {
         place: Place,
         unseen: Vec<Unseen>,
     ) -> Self {
-        let kept = kept(inventory, selection, choices.delete_data);
+        let kept = kept(inventory, selection, choices);
         let by_name = selection
             .members
             .keys()
@@ -46,7 +50,18 @@ impl Plan {
         });
         let going: Vec<&PlanObject> = objects.iter().filter(|object| object.goes()).collect();
         let frees = frees(inventory, &going);
-        Self { app: question.app.clone(), place, objects, unseen, frees, warnings: Vec::new() }
+        Self {
+            app: question.app.clone(),
+            orphans: question.target == Target::Orphans,
+            place,
+            objects,
+            related: aside(inventory, &selection.related),
+            suspected: aside(inventory, &selection.suspected),
+            cluster_scoped: Vec::new(),
+            unseen,
+            frees,
+            warnings: selection.warnings.clone(),
+        }
     }
 }
 
@@ -222,6 +237,20 @@ impl Draft<'_> {
         let used = references(object).into_iter().flat_map(named);
         used.filter_map(|named| self.by_name.get(&named)).map(|&uid| uid.to_owned()).collect()
     }
+}
+
+/// What is listed beside the plan, in the order of kind and name.
+fn aside(inventory: &Inventory, found: &BTreeMap<usize, String>) -> Vec<Aside> {
+    let mut aside: Vec<Aside> = found
+        .iter()
+        .map(|(&index, why)| {
+            let object = &inventory.objects()[index];
+            let (kind, name, uid) = (object.kind.clone(), object.name.clone(), object.uid.clone());
+            Aside { kind, name, uid, why: why.clone() }
+        })
+        .collect();
+    aside.sort_by(|a, b| (&a.kind.kind, &a.name, &a.uid).cmp(&(&b.kind.kind, &b.name, &b.uid)));
+    aside
 }
 
 /// How many planned owners stand above each object. A circle of owners ends where it began.

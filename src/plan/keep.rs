@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Selection, selection::belongs_to_the_namespace};
-use crate::inventory::{Controller, Detail, Inventory, Object, References};
+use super::{
+    Choices, Selection,
+    selection::belongs_to_the_namespace,
+    uses::{named, references},
+};
+use crate::inventory::{Controller, Detail, Inventory, Object};
 
 /// Annotations by which the ecosystem says keep, with the value that says it; an empty value stands for any but
 /// `false`.
@@ -22,13 +26,15 @@ const KEEP_ANNOTATIONS: [(&str, &str); 11] = [
 ];
 
 /// Members that stay, by position, each with the reason.
-pub(super) fn kept(inventory: &Inventory, selection: &Selection, delete_data: bool) -> BTreeMap<usize, String> {
+pub(super) fn kept(inventory: &Inventory, selection: &Selection, choices: &Choices) -> BTreeMap<usize, String> {
     let mut kept = BTreeMap::new();
     for &index in selection.members.keys() {
         let object = &inventory.objects()[index];
-        let why = annotated(object)
+        let why = excluded(object, choices)
+            .or_else(|| annotated(object))
             .or_else(|| shared_by_nature(object))
-            .or_else(|| data(object, delete_data))
+            .or_else(|| data(object, choices.delete_data))
+            .or_else(|| routes_elsewhere(inventory, selection, object))
             .or_else(|| owned_elsewhere(inventory, selection, index));
         if let Some(why) = why {
             kept.insert(index, why);
@@ -37,6 +43,26 @@ pub(super) fn kept(inventory: &Inventory, selection: &Selection, delete_data: bo
     used_elsewhere(inventory, selection, &mut kept);
     spread(inventory, selection, &mut kept);
     kept
+}
+
+/// What the user keeps.
+fn excluded(object: &Object, choices: &Choices) -> Option<String> {
+    let named = |(group, kind, name): &(String, String, String)| object.kind.is(group, kind) && object.name == *name;
+    choices.exclude.iter().any(named).then(|| "excluded (--exclude)".to_owned())
+}
+
+/// A route that sends to others as well. A backend that is not there is nobody.
+fn routes_elsewhere(inventory: &Inventory, selection: &Selection, object: &Object) -> Option<String> {
+    let Detail::Route(route) = &object.detail else { return None };
+    let services = inventory.objects().iter().enumerate().filter(|(_, other)| other.kind.is("", "Service"));
+    let other = services
+        .filter(|(index, service)| route.services.contains(&service.name) && !selection.contains(*index))
+        .map(|(_, service)| service.name.as_str())
+        .min();
+    match other {
+        Some(other) => Some(format!("also routes to Service/{other}")),
+        None => route.elsewhere.then(|| "also routes outside the namespace's Services".to_owned()),
+    }
 }
 
 /// What an annotation keeps.
@@ -104,25 +130,6 @@ fn used_elsewhere(inventory: &Inventory, selection: &Selection, kept: &mut BTree
             kept.insert(index, format!("also used by {user}"));
         }
     }
-}
-
-/// What an object's pods use of their namespace; none for what has no pods.
-pub(super) fn references(object: &Object) -> Option<&References> {
-    match &object.detail {
-        Detail::Pod(pod) => Some(&pod.uses),
-        Detail::Workload(workload) => Some(&workload.uses),
-        _ => None,
-    }
-}
-
-/// Kind and name of everything referred to.
-pub(super) fn named(uses: &References) -> impl Iterator<Item = (&'static str, &str)> {
-    uses.config_maps
-        .iter()
-        .map(|name| ("ConfigMap", name.as_str()))
-        .chain(uses.secrets.iter().map(|name| ("Secret", name.as_str())))
-        .chain(uses.claims.iter().map(|name| ("PersistentVolumeClaim", name.as_str())))
-        .chain(uses.service_accounts.iter().map(|name| ("ServiceAccount", name.as_str())))
 }
 
 /// Keeping spreads along ownership. What is kept must not lose its owner, or the garbage collector takes it; and

@@ -2,26 +2,37 @@
 //!
 //! Everything here is pure: it knows neither the client nor the terminal nor the clock.
 
+mod applications;
 mod digest;
 mod draft;
 pub mod finalizer;
 mod frees;
+mod guard;
 mod keep;
+mod orphan;
 mod precaution;
+mod question;
 mod reason;
 mod restore;
+#[cfg(test)]
+pub(crate) mod sample;
 mod selection;
+mod ties;
+mod uses;
 mod wave;
 
 use std::sync::Arc;
 
+pub use applications::{Application, Share, applications};
 pub use digest::digest;
 pub use draft::Choices;
 pub use frees::charged;
+pub use guard::{Allowed, Guard, Manager, SYSTEM_NAMESPACES, helm_releases};
 pub use precaution::{KEDA_PAUSES, Precaution};
+pub use question::{APP_LABELS, Question, Target, app_of, instance_of};
 pub use reason::Reason;
 pub use restore::Restore;
-pub use selection::{APP_LABELS, Question, Selection};
+pub use selection::Selection;
 pub use wave::Wave;
 
 use crate::inventory::Kind;
@@ -172,20 +183,44 @@ pub struct Place {
     pub user: String,
 }
 
+/// An object beside the plan, which no run touches.
+#[derive(Clone, Debug)]
+pub struct Aside {
+    pub kind: Arc<Kind>,
+    pub name: String,
+    pub uid: String,
+    /// Why it is listed.
+    pub why: String,
+}
+
 /// The plan: the one value that is shown, confirmed, executed and reported.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The application as the user named it.
     pub app: String,
+    /// Whether it is of what nothing owns, and not of an application.
+    pub orphans: bool,
     pub place: Place,
     /// In the order of the run: by wave, owners before owned, then kind and name; kept objects last.
     pub objects: Vec<PlanObject>,
+    /// Used by the application alone, but not said to belong to it: taken when asked for.
+    pub related: Vec<Aside>,
+    /// Looks like part of the application by its name alone.
+    pub suspected: Vec<Aside>,
+    /// Carries the application's label, but belongs to the whole cluster.
+    pub cluster_scoped: Vec<Aside>,
     pub unseen: Vec<Unseen>,
     pub frees: Vec<Frees>,
     pub warnings: Vec<String>,
 }
 
 impl Plan {
+    /// What is purged, in words: `application "demo"`, or `orphans`. To be escaped before a terminal sees it.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        if self.orphans { "orphans".to_owned() } else { format!("application \"{}\"", self.app) }
+    }
+
     /// The objects that are meant to be gone at the end.
     pub fn going(&self) -> impl Iterator<Item = &PlanObject> {
         self.objects.iter().filter(|object| object.goes())

@@ -2,65 +2,58 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Reason;
+use super::{
+    Guard, Reason, Target, orphan,
+    question::{Question, app_of, instance_of},
+};
 use crate::inventory::{Controller, Detail, Inventory, Object, Selector};
 
-/// The labels that say which application an object is of, in the order in which they are tried.
-pub const APP_LABELS: [&str; 7] = [
-    "app.kubernetes.io/instance",
-    "app.kubernetes.io/part-of",
-    "app.kubernetes.io/name",
-    "app",
-    "k8s-app",
-    "release",
-    "run",
-];
-
-/// Which application is meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
-    /// The label value, exactly.
-    pub app: String,
-    /// The label keys that may carry it.
-    pub keys: Vec<String>,
-}
-
-impl Question {
-    /// The application that any of the usual labels calls `app`.
-    #[must_use]
-    pub fn named(app: &str) -> Self {
-        Self { app: app.to_owned(), keys: APP_LABELS.iter().map(|&key| key.to_owned()).collect() }
-    }
-
-    /// The first key under which these labels say so.
-    fn key_of<'a>(&'a self, labels: &BTreeMap<String, String>) -> Option<&'a str> {
-        self.keys.iter().find(|key| labels.get(*key).is_some_and(|value| *value == self.app)).map(String::as_str)
-    }
-}
-
-/// The members of the application: positions in the inventory with the evidence for each, strongest first.
+/// What belongs to the application: positions in the inventory with the evidence for each, strongest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     pub members: BTreeMap<usize, Vec<Reason>>,
+    /// Used by members alone, but not said to belong by anything else.
+    pub related: BTreeMap<usize, String>,
+    /// Looks like a member's child, but neither label nor owner ties it.
+    pub suspected: BTreeMap<usize, String>,
+    /// Controllers of members that control other applications too: not taken, and in the way.
+    pub guards: Vec<Guard>,
+    /// What the user should know about what was taken and what was not.
+    pub warnings: Vec<String>,
 }
 
 impl Selection {
     /// Gathers all evidence until none is new.
     #[must_use]
     pub fn of(inventory: &Inventory, question: &Question) -> Self {
-        let mut search = Search { inventory, question, members: BTreeMap::new(), fresh: Vec::new() };
-        search.labels();
-        loop {
-            search.spread();
-            search.orphans();
-            search.endpoints();
-            search.selecting();
-            if search.fresh.is_empty() {
-                break;
+        let mut search = Search {
+            inventory,
+            question,
+            members: BTreeMap::new(),
+            fresh: Vec::new(),
+            guards: BTreeMap::new(),
+            warnings: BTreeSet::new(),
+        };
+        search.begin();
+        search.grow();
+        let mut related = search.related();
+        if question.include_related && !related.is_empty() {
+            for (index, user) in related {
+                search.take(index, Reason::Used { user });
             }
+            search.grow();
+            related = search.related();
         }
+        let related = related.into_iter().map(|(index, user)| (index, format!("used only by {user}"))).collect();
+        let suspected = search.suspected();
         let members = search.members.into_iter().map(|(index, reasons)| (index, reasons.into_iter().collect()));
-        Self { members: members.collect() }
+        Self {
+            members: members.collect(),
+            related,
+            suspected,
+            guards: search.guards.into_values().collect(),
+            warnings: search.warnings.into_iter().collect(),
+        }
     }
 
     /// Whether the object at this position is a member.
@@ -70,21 +63,32 @@ impl Selection {
     }
 }
 
-struct Search<'a> {
-    inventory: &'a Inventory,
-    question: &'a Question,
-    members: BTreeMap<usize, BTreeSet<Reason>>,
+pub(super) struct Search<'a> {
+    pub(super) inventory: &'a Inventory,
+    pub(super) question: &'a Question,
+    pub(super) members: BTreeMap<usize, BTreeSet<Reason>>,
     /// Members whose neighbours have not been looked at yet.
     fresh: Vec<usize>,
+    guards: BTreeMap<usize, Guard>,
+    pub(super) warnings: BTreeSet<String>,
 }
 
 impl<'a> Search<'a> {
-    fn object(&self, index: usize) -> &'a Object {
+    pub(super) fn object(&self, index: usize) -> &'a Object {
         &self.inventory.objects()[index]
     }
 
+    /// Every object with its position.
+    pub(super) fn objects(&self) -> impl Iterator<Item = (usize, &'a Object)> + use<'a> {
+        self.inventory.objects().iter().enumerate()
+    }
+
+    pub(super) fn is_member(&self, index: usize) -> bool {
+        self.members.contains_key(&index)
+    }
+
     /// Takes an object in, or adds to the evidence for a member.
-    fn take(&mut self, index: usize, reason: Reason) {
+    pub(super) fn take(&mut self, index: usize, reason: Reason) {
         let reasons = self.members.entry(index).or_insert_with(|| {
             self.fresh.push(index);
             BTreeSet::new()
@@ -92,20 +96,56 @@ impl<'a> Search<'a> {
         reasons.insert(reason);
     }
 
-    /// What calls itself so.
-    fn labels(&mut self) {
-        for (index, object) in self.inventory.objects().iter().enumerate() {
+    /// The objects that the question itself names.
+    fn begin(&mut self) {
+        for (index, object) in self.objects() {
             if belongs_to_the_namespace(object) {
                 continue;
             }
-            if let Some(key) = self.question.key_of(&object.labels) {
-                let (key, value) = (key.to_owned(), self.question.app.clone());
-                let reason = if self.is_orphan(index) {
-                    Reason::OrphanLabel { key, value }
-                } else {
-                    Reason::Label { key, value }
-                };
+            let reason = match &self.question.target {
+                Target::Named { .. } => self.labelled(index, object),
+                Target::Matching(selector) => selector.matches(&object.labels).then_some(Reason::Matches),
+                Target::Around { group, kind, name } => {
+                    (object.kind.is(group, kind) && object.name == *name).then_some(Reason::Named)
+                }
+                Target::Orphans => orphan::is_left_over(self.inventory, index)
+                    .then(|| Reason::Orphan { of: orphan::former_application(object) }),
+            };
+            if let Some(reason) = reason {
                 self.take(index, reason);
+            }
+        }
+    }
+
+    fn labelled(&self, index: usize, object: &Object) -> Option<Reason> {
+        let (key, value) = self.question.label_of(&object.labels)?;
+        let other_instance =
+            self.question.instance.as_ref().is_some_and(|wanted| instance_of(object, key) != Some(wanted));
+        if other_instance {
+            return None;
+        }
+        let (key, value) = (key.to_owned(), value.to_owned());
+        Some(if orphan::is_orphan(self.inventory, index) {
+            Reason::OrphanLabel { key, value }
+        } else {
+            Reason::Label { key, value }
+        })
+    }
+
+    fn grow(&mut self) {
+        while !self.fresh.is_empty() {
+            self.spread();
+            if self.question.target == Target::Orphans {
+                continue;
+            }
+            self.orphans();
+            self.endpoints();
+            self.selecting();
+            self.targets();
+            self.routes();
+            self.claims();
+            if self.fresh.is_empty() {
+                self.records();
             }
         }
     }
@@ -120,16 +160,21 @@ impl<'a> Search<'a> {
             let mut controllers: BTreeMap<usize, String> = BTreeMap::new();
             for index in climbing {
                 if let Controller::Living(controller) = self.inventory.controller(index)
-                    && !self.members.contains_key(&controller)
+                    && !self.is_member(controller)
                 {
                     let title = self.object(index).title();
                     let first = controllers.entry(controller).or_insert_with(|| title.clone());
                     *first = title.min(first.clone());
                 }
             }
-            climbing = controllers.keys().copied().collect();
+            climbing = Vec::new();
             for (controller, member) in controllers {
-                self.take(controller, Reason::Controls { member });
+                if let Some(guard) = self.shared_parent(controller) {
+                    self.guards.insert(controller, guard);
+                } else {
+                    climbing.push(controller);
+                    self.take(controller, Reason::Controls { member });
+                }
             }
             fresh.append(&mut self.fresh);
         }
@@ -139,6 +184,40 @@ impl<'a> Search<'a> {
                 self.take(child, Reason::Owned { owner: owner.clone() });
             }
             fresh.append(&mut self.fresh);
+        }
+    }
+
+    /// A guard, where a controller of members has children that say they are of another application.
+    fn shared_parent(&self, controller: usize) -> Option<Guard> {
+        let mut others: Vec<String> = Vec::new();
+        for &child in self.inventory.children(controller) {
+            let object = self.object(child);
+            if !self.is_member(child)
+                && let Some((key, value)) = app_of(&object.labels)
+                && !self.is_same_application(object)
+            {
+                others.push(format!("{} ({key}={value})", object.title()));
+            }
+        }
+        others.sort();
+        let parent = self.object(controller).title();
+        (!others.is_empty()).then_some(Guard::SharedParent { parent, others })
+    }
+
+    /// Whether an object's labels say it is of the application in question.
+    fn is_same_application(&self, object: &Object) -> bool {
+        match &self.question.target {
+            Target::Named { .. } => {
+                let label = self.question.label_of(&object.labels);
+                let instance = self.question.instance.as_ref();
+                label.is_some_and(|(key, _)| instance.is_none_or(|wanted| instance_of(object, key) == Some(wanted)))
+            }
+            Target::Matching(selector) => selector.matches(&object.labels),
+            Target::Around { .. } => {
+                let own = self.members.keys().filter_map(|&index| app_of(&self.object(index).labels));
+                own.map(|(_, value)| value).any(|value| app_of(&object.labels).is_some_and(|(_, app)| app == value))
+            }
+            Target::Orphans => true,
         }
     }
 
@@ -153,85 +232,19 @@ impl<'a> Search<'a> {
             })
             .filter(|(_, selector)| !selector.is_empty())
             .collect();
-        for (index, object) in self.inventory.objects().iter().enumerate() {
-            if self.members.contains_key(&index) || !self.is_orphan(index) || object.labels.is_empty() {
+        let mut found = Vec::new();
+        for (index, object) in self.objects() {
+            if self.is_member(index) || object.labels.is_empty() || !orphan::is_orphan(self.inventory, index) {
                 continue;
             }
             let picking = selectors.iter().filter(|(_, selector)| selector.matches(&object.labels));
             if let Some(member) = picking.map(|(member, _)| self.object(*member).title()).min() {
-                self.take(index, Reason::OrphanSelector { member });
+                found.push((index, Reason::OrphanSelector { member }));
             }
         }
-    }
-
-    /// Endpoints and EndpointSlices of member Services: tied to them by name and label, not always by ownership.
-    fn endpoints(&mut self) {
-        let services: BTreeSet<&str> = self
-            .members
-            .keys()
-            .map(|&index| self.object(index))
-            .filter(|object| object.kind.is("", "Service"))
-            .map(|object| object.name.as_str())
-            .collect();
-        for (index, object) in self.inventory.objects().iter().enumerate() {
-            let service = if object.kind.is("", "Endpoints") {
-                Some(object.name.as_str())
-            } else if object.kind.is("discovery.k8s.io", "EndpointSlice") {
-                object.labels.get("kubernetes.io/service-name").map(String::as_str)
-            } else {
-                None
-            };
-            // A member by its label, which the controller copies from the Service, it goes with the Service all the same.
-            if let Some(service) = service.filter(|service| services.contains(service)) {
-                self.take(index, Reason::Endpoints { service: service.to_owned() });
-            }
+        for (index, reason) in found {
+            self.take(index, reason);
         }
-    }
-
-    /// Services, disruption budgets and network policies that pick the application's pods and nobody else's.
-    /// A workload that is scaled to 0 speaks for the pods it would have.
-    fn selecting(&mut self) {
-        let mut own = Vec::new();
-        let mut others = Vec::new();
-        for (index, object) in self.inventory.objects().iter().enumerate() {
-            let labels = match &object.detail {
-                Detail::Pod(_) => &object.labels,
-                Detail::Workload(workload) => &workload.template_labels,
-                _ => continue,
-            };
-            if self.members.contains_key(&index) { own.push(labels) } else { others.push(labels) }
-        }
-        for (index, object) in self.inventory.objects().iter().enumerate() {
-            let selector = match &object.detail {
-                Detail::Service(service) => Selector::from_map(&service.selector),
-                Detail::Selecting(selector) => selector.clone(),
-                _ => continue,
-            };
-            // An empty selector is a rule for the whole namespace (or, on a Service, none at all).
-            if selector.is_empty() || self.members.contains_key(&index) {
-                continue;
-            }
-            let picks = |all: &[&BTreeMap<String, String>]| all.iter().any(|labels| selector.matches(labels));
-            if picks(&own) && !picks(&others) {
-                self.take(index, Reason::Selects);
-            }
-        }
-    }
-
-    /// Whether it is of a kind that controllers make, and no living controller owns it.
-    fn is_orphan(&self, index: usize) -> bool {
-        let object = self.object(index);
-        let made = match (object.kind.group.as_str(), object.kind.kind.as_str()) {
-            ("apps", "ReplicaSet" | "ControllerRevision") | ("", "Pod") => true,
-            // A Job is often made by hand; a CronJob's says when it was due.
-            ("batch", "Job") => {
-                object.controller().is_some()
-                    || object.annotations.contains_key("batch.kubernetes.io/cronjob-scheduled-timestamp")
-            }
-            ("discovery.k8s.io", "EndpointSlice") => object.controller().is_some(),
-            _ => false,
-        };
-        made && matches!(self.inventory.controller(index), Controller::None | Controller::Dead)
     }
 }
 

@@ -209,6 +209,7 @@ mod tests {
             owners: Vec::new(),
             finalizers: Vec::new(),
             deletion: deletion.map(Into::into),
+            generated: false,
             deletion_grace: Some(30),
             detail: Detail::None,
         }
@@ -217,6 +218,10 @@ mod tests {
     fn tracker(uids: &[&str]) -> Tracker {
         let plan = Plan {
             app: "demo".into(),
+            orphans: false,
+            related: Vec::new(),
+            suspected: Vec::new(),
+            cluster_scoped: Vec::new(),
             place: Place::default(),
             objects: uids.iter().map(|uid| planned(uid)).collect(),
             unseen: Vec::new(),

@@ -98,7 +98,7 @@ impl Runner<'_> {
                 selection.members.insert(index, vec![reason]);
             }
         }
-        let choices = Choices { delete_data: false, no_scale_down: true };
+        let choices = Choices { no_scale_down: true, ..Choices::default() };
         let plan = Plan::draft(inventory, &selection, question, &choices, Place::default(), Vec::new());
         let kept_in_plan: BTreeSet<&str> = self.kept().collect();
         plan.objects
@@ -172,7 +172,7 @@ impl Runner<'_> {
             inventory,
             &selection,
             question,
-            &Choices { delete_data: true, no_scale_down: true },
+            &Choices { delete_data: true, no_scale_down: true, exclude: Vec::new() },
             Place::default(),
             Vec::new(),
         );

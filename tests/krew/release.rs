@@ -22,12 +22,16 @@ pub(crate) struct Release {
 }
 
 impl Release {
-    /// Packages `program` for every platform, serves the archives, and fills in the manifest.
+    /// Packages every platform, serves the archives, and fills in the manifest.
     ///
-    /// On a foreign platform's archive krew is only asked to check and unpack it, never to run what is in
-    /// it: this platform's program does for all.
+    /// `program` is this platform's. Of a foreign one krew is only asked to check and unpack the archive, never
+    /// to run what is in it: a text stands in.
     pub(crate) fn make(folder: &Path, version: &str, program: &Path) -> Result<Self, Box<dyn Error>> {
+        fs::create_dir_all(folder)?;
+        let foreign = folder.join("foreign");
+        fs::write(&foreign, "of another platform\n")?;
         for (os, arch) in PLATFORMS {
+            let program = if (os, arch) == present_platform() { program } else { &foreign };
             package(folder, os, arch, program)?;
         }
         let archives = server::serve(folder.to_owned())?;

@@ -24,9 +24,9 @@ pub(crate) fn folder() -> Result<PathBuf, Box<dyn Error>> {
     build.args(["build", "-mod=readonly", "-buildvcs=false", "-ldflags=-s -w", "-o"]).arg(&programs).arg("tool");
     build.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/krew"));
     build.env("CGO_ENABLED", "0").env("GOWORK", "off").env_remove("GOOS").env_remove("GOARCH");
-    let built = build.stdin(Stdio::null()).output().map_err(|error| format!("krew is built with go: {error}"))?;
-    if !built.status.success() {
-        return Err(format!("building krew failed: {}", String::from_utf8_lossy(&built.stderr)).into());
+    let output = build.stdin(Stdio::null()).output().map_err(|error| format!("krew is built with go: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("building krew failed: {}", String::from_utf8_lossy(&output.stderr)).into());
     }
     Ok(programs)
 }

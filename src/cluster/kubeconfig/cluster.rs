@@ -12,7 +12,7 @@ use super::given;
 use crate::cluster::connection::Trust;
 use crate::cluster::environment::Environment;
 use crate::cluster::flags::ConnectionFlags;
-use crate::cluster::proxy::Proxy;
+use crate::cluster::proxy::{NotAProxy, Proxy};
 
 /// The extension of a cluster that is passed to credential plugins as `config`.
 const PLUGIN_EXTENSION: &str = "client.authentication.k8s.io/exec";
@@ -83,13 +83,22 @@ pub(super) fn read(
         (None, Some(_)) => None,
         (None, None) => fields.text("tls-server-name")?,
     };
-    let proxy = match fields.text("proxy-url")? {
-        Some(text) => Some(Proxy::parse(text).map_err(|problem| fields.wrong("proxy-url", &problem.to_string()))?),
-        None => Proxy::of_environment(&url, environment).map_err(|(field, problem)| KubeconfigError::Field {
-            place: "environment".to_owned(),
-            field: field.to_owned(),
-            problem: problem.to_string(),
-        })?,
+    let proxy_flag = given(flags.proxy_url.as_ref()).map(|text| {
+        let wrong = |problem: NotAProxy| KubeconfigError::Flag { flag: "--proxy-url", problem: problem.to_string() };
+        Proxy::parse(text).map_err(wrong)
+    });
+    let proxy = match (proxy_flag, fields.text("proxy-url")?) {
+        (Some(proxy), _) => Some(proxy?),
+        (None, Some(text)) => {
+            Some(Proxy::parse(text).map_err(|problem| fields.wrong("proxy-url", &problem.to_string()))?)
+        }
+        (None, None) => {
+            Proxy::of_environment(&url, environment).map_err(|(field, problem)| KubeconfigError::Field {
+                place: "environment".to_owned(),
+                field: field.to_owned(),
+                problem: problem.to_string(),
+            })?
+        }
     };
     let disable_compression = flags.disable_compression == Some(true) || fields.flag("disable-compression")?;
     Ok(Endpoint {

@@ -19,8 +19,8 @@ pub enum KubeconfigError {
     Missing { path: PathBuf, named_by: &'static str },
 
     /// A file is there and cannot be read.
-    #[error("kubeconfig {} cannot be read: {reason}", path.display())]
-    Unreadable { path: PathBuf, reason: String },
+    #[error("{what} {} cannot be read: {reason}", path.display())]
+    Unreadable { what: &'static str, path: PathBuf, reason: String },
 
     /// A file is neither YAML nor JSON, or no mapping.
     #[error("kubeconfig {0} is not valid YAML{1}; `kubectl config view --kubeconfig={0}` says more", path.display(), at(*line))]
@@ -48,7 +48,7 @@ pub enum KubeconfigError {
 
     /// `--request-timeout` is no duration.
     #[error("--request-timeout: {0}")]
-    Timeout(#[from] NotATimeout),
+    Timeout(NotATimeout),
 }
 
 impl KubeconfigError {

@@ -96,7 +96,7 @@ fn read_file(path: &Path) -> Result<Option<Map<String, Value>>, KubeconfigError>
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => {
             let reason = super::reason(&error);
-            return Err(KubeconfigError::Unreadable { path: path.to_owned(), reason });
+            return Err(KubeconfigError::Unreadable { what: "kubeconfig", path: path.to_owned(), reason });
         }
     };
     parse(&bytes).map(Some).map_err(|line| KubeconfigError::NotYaml { path: path.to_owned(), line })
@@ -104,19 +104,28 @@ fn read_file(path: &Path) -> Result<Option<Map<String, Value>>, KubeconfigError>
 
 /// YAML or JSON to a mapping; the error is the line it breaks at, never the parser's words, which quote the file.
 fn parse(bytes: &[u8]) -> Result<Map<String, Value>, Option<u64>> {
-    let options = serde_saphyr::options! {
-        budget: None,
-        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
-        with_snippet: false,
-    };
     let text = decode(bytes).ok_or(None)?;
-    let mut reader = text.as_bytes();
-    match serde_saphyr::read_with_options::<_, Value>(&mut reader, options).next() {
+    match read_documents(&mut text.as_bytes()).next() {
         None | Some(Ok(Value::Null)) => Ok(Map::new()),
         Some(Ok(Value::Object(document))) => Ok(document),
         Some(Ok(_)) => Err(None),
         Some(Err(error)) => Err(error.location().map(|location| location.line())),
     }
+}
+
+/// All documents of a file, up to the first broken one; none if it is no text.
+pub(super) fn documents(bytes: &[u8]) -> Option<Vec<Value>> {
+    let text = decode(bytes)?;
+    Some(read_documents(&mut text.as_bytes()).map_while(Result::ok).collect())
+}
+
+fn read_documents<'a>(bytes: &'a mut &[u8]) -> impl Iterator<Item = Result<Value, serde_saphyr::Error>> + 'a {
+    let options = serde_saphyr::options! {
+        budget: None,
+        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
+        with_snippet: false,
+    };
+    serde_saphyr::read_with_options(bytes, options)
 }
 
 /// Text by its byte order mark, as Go's YAML reader does it: some editors and shells write UTF-16.

@@ -1,14 +1,16 @@
 //! From kubeconfig and flags to a [`Connection`], with kubectl's own rules.
 //!
 //! Source of the rules: client-go's `tools/clientcmd` (loading rules, overrides, in-cluster fall-back). Stricter than
-//! kubectl in three places, since this program deletes: a KUBECONFIG of which no file exists, a kubeconfig without
-//! current context, and a context whose user does not exist are errors, never another cluster or another user.
+//! kubectl in four places, since this program deletes: a KUBECONFIG of which no file exists, a kubeconfig without
+//! current context, and a context whose user does not exist are errors, never another cluster or another user; and
+//! `--token` replaces the kubeconfig's client certificate, by which the server would know the sender otherwise.
 
 mod cluster;
 mod error;
 mod fields;
 mod files;
-#[cfg(test)]
+mod kuberc;
+#[cfg(all(test, unix))]
 mod tests;
 mod user;
 
@@ -34,14 +36,17 @@ const IN_CLUSTER: &str = "in-cluster";
 /// Whatever is wrong with a flag or with the part of the kubeconfig that is in use. What is wrong elsewhere in the
 /// file does not matter.
 pub fn resolve(flags: &ConnectionFlags, environment: &Environment) -> Result<Connection, KubeconfigError> {
-    let request_timeout = given(flags.request_timeout.as_ref()).map_or(Ok(None), timeout::parse)?;
+    // What was typed wrongly is said first, whatever the files hold.
+    let request_timeout = given(flags.request_timeout.as_ref()).map_or(Ok(None), timeout::parse);
+    let request_timeout = request_timeout.map_err(KubeconfigError::Timeout)?;
+    let namespace_flag = namespace_flag(flags)?;
     let explicit = flags.kubeconfig.as_deref().filter(|path| !path.as_os_str().is_empty());
     let merged = files::read(explicit, environment)?;
     let chosen = choose(&merged, flags, environment)?;
     let endpoint = cluster::read(chosen.cluster.as_ref(), flags, environment)?;
     let user = user::read(chosen.user.as_ref(), &endpoint, flags, environment)?;
     Ok(Connection {
-        namespace: namespace(chosen.context.as_ref(), flags, environment)?,
+        namespace: namespace_flag.map_or_else(|| namespace(chosen.context.as_ref(), environment), Ok)?,
         context: chosen.name,
         server: endpoint.server,
         request_timeout,
@@ -147,34 +152,29 @@ fn is_in_pod(environment: &Environment) -> bool {
     named == [true, true] && environment.service_account.join("token").is_file()
 }
 
-/// The namespace: the flag's, the context's, the pod's, `default`. One of blanks only counts as not given.
+/// `--namespace`; one of blanks only counts as not given.
+fn namespace_flag(flags: &ConnectionFlags) -> Result<Option<String>, KubeconfigError> {
+    let Some(name) = flags.namespace.as_ref().filter(|name| !name.trim().is_empty()) else { return Ok(None) };
+    let wrong = || KubeconfigError::Flag { flag: "--namespace", problem: not_a_namespace(name) };
+    if is_namespace(name) { Ok(Some(name.clone())) } else { Err(wrong()) }
+}
+
+/// The namespace without a flag: the context's, the pod's, `default`.
 /// Source: client-go `DeferredLoadingClientConfig.Namespace`, which asks the pod even when a kubeconfig is used.
-fn namespace(
-    context: Option<&Entry>,
-    flags: &ConnectionFlags,
-    environment: &Environment,
-) -> Result<String, KubeconfigError> {
-    let filled = |text: &&str| !text.trim().is_empty();
-    if let Some(name) = flags.namespace.as_deref().filter(filled) {
-        let problem = |problem| KubeconfigError::Flag { flag: "--namespace", problem };
-        return is_namespace(name).then(|| name.to_owned()).ok_or_else(|| problem(not_a_namespace(name)));
-    }
+fn namespace(context: Option<&Entry>, environment: &Environment) -> Result<String, KubeconfigError> {
     let fields = context.map(|context| Fields::of("context", context));
     if let Some(fields) = &fields
-        && let Some(name) = fields.text("namespace")?.filter(filled)
+        && let Some(name) = fields.text("namespace")?.filter(|name| !name.trim().is_empty())
     {
         let wrong = || fields.wrong("namespace", &not_a_namespace(name));
-        return is_namespace(name).then(|| name.to_owned()).ok_or_else(wrong);
+        return if is_namespace(name) { Ok(name.to_owned()) } else { Err(wrong()) };
     }
-    let of_pod = || {
-        let file = std::fs::read_to_string(environment.service_account.join("namespace")).ok();
-        let name = environment.text("POD_NAMESPACE").map(str::to_owned).or(file)?;
-        Some(name.trim().to_owned()).filter(|name| is_namespace(name))
-    };
-    Ok(Some(environment)
-        .filter(|environment| is_in_pod(environment))
-        .and_then(|_| of_pod())
-        .unwrap_or_else(|| "default".to_owned()))
+    let of_pod = is_in_pod(environment).then(|| {
+        let file = || std::fs::read_to_string(environment.service_account.join("namespace")).ok();
+        let name = environment.text("POD_NAMESPACE").map(str::to_owned).or_else(file);
+        name.map(|name| name.trim().to_owned()).filter(|name| is_namespace(name))
+    });
+    Ok(of_pod.flatten().unwrap_or_else(|| "default".to_owned()))
 }
 
 /// Whether a text is a DNS label. Source: apimachinery `validation.IsDNS1123Label`.

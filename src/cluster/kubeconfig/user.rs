@@ -11,6 +11,7 @@ use super::error::KubeconfigError;
 use super::fields::{self, Fields};
 use super::files::Entry;
 use super::given;
+use super::kuberc::Policy;
 use crate::cluster::connection::{Credential, Identity};
 use crate::cluster::environment::Environment;
 use crate::cluster::exec::Plugin;
@@ -39,7 +40,7 @@ pub(super) fn read(
     }
     let identity = identity(&fields, flags)?;
     let credential = match secret(&fields, flags)? {
-        Credential::None if identity.is_none() => plugin(&fields, endpoint, environment)?,
+        Credential::None if identity.is_none() => plugin(&fields, endpoint, flags, environment)?,
         credential => credential,
     };
     Ok(User { credential, identity, impersonation })
@@ -76,8 +77,12 @@ fn secret(fields: &Fields<'_>, flags: &ConnectionFlags) -> Result<Credential, Ku
     }
 }
 
-/// The client certificate; a key without one means nothing, as in kubectl.
+/// The client certificate; a key without one means nothing, as in kubectl. Whoever gives a token by flag wants to be
+/// known by it, and a server that is shown both goes by the certificate: often a cluster administrator's.
 fn identity(fields: &Fields<'_>, flags: &ConnectionFlags) -> Result<Option<Identity>, KubeconfigError> {
+    let nothing = Map::new();
+    let none = Fields::new(&nothing, "flags");
+    let fields = if flags.token.as_ref().is_some_and(|token| !token.expose().is_empty()) { &none } else { fields };
     let from = |flag: &'static str, path: &Option<PathBuf>, field: &str| match path {
         Some(path) if !path.as_os_str().is_empty() => {
             fields::read(path).map(Some).map_err(|problem| KubeconfigError::Flag { flag, problem })
@@ -94,12 +99,21 @@ fn identity(fields: &Fields<'_>, flags: &ConnectionFlags) -> Result<Option<Ident
 }
 
 /// A credential plugin, or what is left of the auth providers that came before them.
-fn plugin(fields: &Fields<'_>, endpoint: &Endpoint, environment: &Environment) -> Result<Credential, KubeconfigError> {
+fn plugin(
+    fields: &Fields<'_>,
+    endpoint: &Endpoint,
+    flags: &ConnectionFlags,
+    environment: &Environment,
+) -> Result<Credential, KubeconfigError> {
     if let Some(exec) = fields.inside("exec")? {
         if fields.value("auth-provider").is_some() {
             return Err(fields.wrong("exec", "and auth-provider are both set; keep one"));
         }
-        let plugin = read_plugin(&exec, fields, endpoint, environment)?;
+        let mut plugin = read_plugin(&exec, fields, endpoint, environment)?;
+        let kuberc = flags.kuberc.as_deref().filter(|path| !path.as_os_str().is_empty());
+        let policy = Policy::read(kuberc, environment)?;
+        let permitted = policy.permitted(&plugin.command, environment);
+        plugin.command = permitted.map_err(|problem| exec.wrong("command", &problem))?;
         return Ok(Credential::Plugin(Box::new(plugin)));
     }
     let Some(provider) = fields.inside("auth-provider")? else { return Ok(Credential::None) };

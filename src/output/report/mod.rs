@@ -91,8 +91,8 @@ fn still_there(report: &Report) -> impl Iterator<Item = (&PlanObject, &Outcome)>
 
 /// The first line: a word in its colour, and the rest.
 fn headline(report: &Report, counts: &Counts) -> (Tone, &'static str, String) {
-    let (app, namespace) = (&report.plan.app, &report.plan.place.namespace);
-    let subject = format!("application \"{app}\" in namespace \"{namespace}\"");
+    let (what, namespace) = (report.plan.subject(), &report.plan.place.namespace);
+    let subject = format!("{what} in namespace \"{namespace}\"");
     let (gone, total, time) = (counts.gone, counts.total(), took(report.took));
     let kept = if counts.kept > 0 { format!(", {} kept", counts.kept) } else { String::new() };
     if let Some(all) = &report.put_back {
@@ -130,10 +130,8 @@ fn headline(report: &Report, counts: &Counts) -> (Tone, &'static str, String) {
         [] => String::new(),
         unread => format!(", except what could not be read: {}", unread.join(", ")),
     };
-    let rest = format!(
-        "application \"{app}\" from namespace \"{namespace}\": {} gone{kept}, verified in {time}{except}.",
-        objects(gone)
-    );
+    let rest =
+        format!("{what} from namespace \"{namespace}\": {} gone{kept}, verified in {time}{except}.", objects(gone));
     (if unread.is_empty() { Tone::Green } else { Tone::Yellow }, "Purged", rest)
 }
 

@@ -1,0 +1,176 @@
+//! The first look: what the server serves, what is in the namespace, and the plan that follows.
+
+use std::sync::Arc;
+
+use crate::{
+    cluster::{Catalog, Cluster, Failure, NamespaceState, Patience, connection::Connection},
+    error::Fatal,
+    inventory::{Detail, Inventory, Kind, Workload},
+    near,
+    plan::{Allowed, Aside, Choices, Guard, Place, Plan, Question, Reason, Selection, Target, Unseen, helm_releases},
+    settings::{Settings, Subject, Typed, UsageError},
+};
+
+/// What was seen before anything was decided.
+pub(crate) struct Seen {
+    pub(crate) catalog: Catalog,
+    pub(crate) inventory: Inventory,
+    pub(crate) question: Question,
+    pub(crate) plan: Plan,
+    pub(crate) guards: Vec<Guard>,
+    /// Commands that may have been meant, where nothing was found.
+    pub(crate) near: Vec<String>,
+}
+
+/// Namespace, catalog and inventory: what every command begins with.
+pub(crate) struct Surroundings {
+    pub(crate) catalog: Catalog,
+    pub(crate) inventory: Inventory,
+    pub(crate) unseen: Vec<Unseen>,
+    pub(crate) place: Place,
+}
+
+/// Looks around, changing nothing.
+pub(crate) async fn surroundings(cluster: &Cluster, connection: &Connection) -> Result<Surroundings, Fatal> {
+    let namespace = cluster.namespace();
+    let (catalog, user, state) = tokio::join!(cluster.catalog(), cluster.who_am_i(), cluster.namespace_state());
+    let fatal = |failure: Failure| Fatal::of(failure, namespace);
+    let catalog = catalog.map_err(fatal)?;
+    match state.map_err(fatal)? {
+        NamespaceState::Active | NamespaceState::Unknown => {}
+        NamespaceState::Missing => {
+            let (namespace, place) = (namespace.to_owned(), connection.server.clone());
+            return Err(Fatal::NoNamespace { namespace, place });
+        }
+        NamespaceState::Terminating => return Err(Fatal::NamespaceTerminating { namespace: namespace.to_owned() }),
+    }
+    let (inventory, unseen) = cluster.inventory(&catalog, Patience::PLAN).await.map_err(fatal)?;
+    let place = Place {
+        namespace: namespace.to_owned(),
+        context: connection.context.clone(),
+        server: connection.server.clone(),
+        user: user.unwrap_or_default(),
+    };
+    Ok(Surroundings { catalog, inventory, unseen, place })
+}
+
+/// Looks around and plans.
+pub(crate) async fn look(cluster: &Cluster, settings: &Settings, connection: &Connection) -> anyhow::Result<Seen> {
+    let Surroundings { catalog, mut inventory, unseen, place } = surroundings(cluster, connection).await?;
+    let question = question(settings, &catalog)?;
+    let choices = choices(settings, &catalog)?;
+    let selection = Selection::of(&inventory, &question);
+    learn_scales(cluster, &mut inventory, &selection).await;
+    let mut plan = Plan::draft(&inventory, &selection, &question, &choices, place, unseen);
+    plan.cluster_scoped = cluster_scoped(cluster, &catalog.cluster_kinds, &selection).await;
+    plan.warnings.extend(warnings(&inventory, &question, &selection, &plan, &choices));
+    let guards = Guard::of(&inventory, &question, &selection, &plan, &settings.allowed);
+    let near = if plan.objects.is_empty() { near::commands(&inventory, &question) } else { Vec::new() };
+    Ok(Seen { catalog, inventory, question, plan, guards, near })
+}
+
+impl Seen {
+    /// The same look with one of several instances chosen.
+    pub(crate) fn narrowed_to(self, settings: &Settings, instance: String) -> Self {
+        let question = Question { instance: Some(instance), ..self.question };
+        let selection = Selection::of(&self.inventory, &question);
+        let choices = choices(settings, &self.catalog).unwrap_or_default();
+        let Plan { place, unseen, cluster_scoped, .. } = self.plan;
+        let mut plan = Plan::draft(&self.inventory, &selection, &question, &choices, place, unseen);
+        plan.cluster_scoped = cluster_scoped;
+        plan.warnings.extend(warnings(&self.inventory, &question, &selection, &plan, &choices));
+        let allowed = Allowed { all_instances: true, ..settings.allowed.clone() };
+        let guards = Guard::of(&self.inventory, &question, &selection, &plan, &allowed);
+        Self { question, plan, guards, ..self }
+    }
+}
+
+fn question(settings: &Settings, catalog: &Catalog) -> Result<Question, UsageError> {
+    let (app, target) = match &settings.subject {
+        Subject::Named { app, keys } => (app.clone(), Target::Named { value: app.clone(), keys: keys.clone() }),
+        Subject::Matching { text, selector } => (format!("-l {text}"), Target::Matching(selector.clone())),
+        Subject::Around(typed) => {
+            let (group, kind, name) = resolve(typed, catalog)?;
+            (format!("{}/{}", typed.kind, typed.name), Target::Around { group, kind, name })
+        }
+        Subject::Orphans => ("orphans".to_owned(), Target::Orphans),
+    };
+    let (instance, include_related) = (settings.instance.clone(), settings.include_related);
+    Ok(Question { app, target, instance, include_related })
+}
+
+fn choices(settings: &Settings, catalog: &Catalog) -> Result<Choices, UsageError> {
+    let exclude = settings.exclude.iter().map(|typed| resolve(typed, catalog)).collect::<Result<_, _>>()?;
+    Ok(Choices { delete_data: settings.delete_data, no_scale_down: settings.no_scale_down, exclude })
+}
+
+fn resolve(typed: &Typed, catalog: &Catalog) -> Result<(String, String, String), UsageError> {
+    let kind = catalog.find(&typed.kind).ok_or_else(|| UsageError::UnknownType(typed.kind.clone()))?;
+    Ok((kind.group.clone(), kind.kind.clone(), typed.name.clone()))
+}
+
+/// Of custom resources only metadata was listed: their replica counts are asked for one by one.
+async fn learn_scales(cluster: &Cluster, inventory: &mut Inventory, selection: &Selection) {
+    for &index in selection.members.keys() {
+        let object = &inventory.objects()[index];
+        if !object.kind.scalable || !matches!(object.detail, Detail::None) {
+            continue;
+        }
+        match cluster.scale(&object.kind.clone(), &object.name.clone()).await {
+            Ok(replicas) => {
+                let detail = Detail::Workload(Workload { replicas: Some(replicas), ..Workload::default() });
+                inventory.set_detail(index, detail);
+            }
+            Err(failure) => tracing::info!(object = %object.title(), %failure, "its scale cannot be read"),
+        }
+    }
+}
+
+/// Objects of the cluster itself that carry the label by which members were found.
+async fn cluster_scoped(cluster: &Cluster, kinds: &[Arc<Kind>], selection: &Selection) -> Vec<Aside> {
+    let mut labels: Vec<(&String, &String)> = selection
+        .members
+        .values()
+        .flatten()
+        .filter_map(|reason| match reason {
+            Reason::Label { key, value } | Reason::OrphanLabel { key, value } => Some((key, value)),
+            _ => None,
+        })
+        .collect();
+    labels.sort();
+    labels.dedup();
+    let mut found: Vec<Aside> = Vec::new();
+    for (key, value) in labels {
+        for object in cluster.cluster_objects(kinds, key, value).await {
+            if found.iter().all(|known| known.uid != object.uid) {
+                let why = format!("label {key}={value}");
+                found.push(Aside { kind: object.kind, name: object.name, uid: object.uid, why });
+            }
+        }
+    }
+    found.sort_by(|a, b| (&a.kind.kind, &a.name).cmp(&(&b.kind.kind, &b.name)));
+    found
+}
+
+fn warnings(
+    inventory: &Inventory,
+    question: &Question,
+    selection: &Selection,
+    plan: &Plan,
+    choices: &Choices,
+) -> Vec<String> {
+    let mut warnings: Vec<String> = helm_releases(inventory, question, selection)
+        .into_iter()
+        .map(|release| {
+            let namespace = &plan.place.namespace;
+            format!("part of Helm release {release}: `helm uninstall {release} -n {namespace}` runs its hooks, this does not")
+        })
+        .collect();
+    for (group, kind, name) in &choices.exclude {
+        let is_planned = plan.objects.iter().any(|object| object.kind.is(group, kind) && object.name == *name);
+        if !is_planned {
+            warnings.push(format!("--exclude {kind}/{name}: the plan has no such object"));
+        }
+    }
+    warnings
+}

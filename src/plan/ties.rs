@@ -1,0 +1,243 @@
+//! The evidence that lies in what objects name: selectors, scale targets, routes, claims, records, uses.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Reason, Target,
+    orphan::{is_left_over, is_orphan, stem},
+    question::app_of,
+    selection::{Search, belongs_to_the_namespace},
+    uses::{named, references},
+};
+use crate::inventory::{Controller, Detail, Object, Selector};
+
+impl<'a> Search<'a> {
+    /// Members of a kind, by name.
+    fn members_of(&self, group: &str, kind: &str) -> BTreeSet<&'a str> {
+        let members = self.members.keys().map(|&index| self.object(index));
+        members.filter(|object| object.kind.is(group, kind)).map(|object| object.name.as_str()).collect()
+    }
+
+    fn take_all(&mut self, found: Vec<(usize, Reason)>) {
+        for (index, reason) in found {
+            self.take(index, reason);
+        }
+    }
+
+    /// Objects that are no members yet.
+    fn outside(&self) -> impl Iterator<Item = (usize, &'a Object)> {
+        self.objects().filter(|(index, _)| !self.is_member(*index))
+    }
+
+    /// Endpoints and EndpointSlices of member Services: tied to them by name and label, not always by ownership.
+    pub(super) fn endpoints(&mut self) {
+        let services = self.members_of("", "Service");
+        let service_of = |object: &'a Object| -> Option<&'a str> {
+            if object.kind.is("", "Endpoints") {
+                Some(object.name.as_str())
+            } else if object.kind.is("discovery.k8s.io", "EndpointSlice") {
+                object.labels.get("kubernetes.io/service-name").map(String::as_str)
+            } else {
+                None
+            }
+        };
+        // A member by its label, which the controller copies from the Service, goes with the Service all the same.
+        let found = self
+            .objects()
+            .filter_map(|(index, object)| Some((index, service_of(object).filter(|name| services.contains(name))?)))
+            .map(|(index, service)| (index, Reason::Endpoints { service: service.to_owned() }))
+            .collect();
+        self.take_all(found);
+    }
+
+    /// Services, disruption budgets and network policies that pick the application's pods and nobody else's.
+    /// A workload that is scaled to 0 speaks for the pods it would have.
+    pub(super) fn selecting(&mut self) {
+        let mut own = Vec::new();
+        let mut others = Vec::new();
+        for (index, object) in self.objects() {
+            let labels = match &object.detail {
+                Detail::Pod(_) => &object.labels,
+                Detail::Workload(workload) => &workload.template_labels,
+                _ => continue,
+            };
+            if self.is_member(index) { own.push(labels) } else { others.push(labels) }
+        }
+        let mut found = Vec::new();
+        for (index, object) in self.outside() {
+            let selector = match &object.detail {
+                Detail::Service(service) => Selector::from_map(&service.selector),
+                Detail::Selecting(selector) => selector.clone(),
+                _ => continue,
+            };
+            // An empty selector is a rule for the whole namespace (or, on a Service, none at all).
+            let picks = |all: &[&BTreeMap<String, String>]| all.iter().any(|labels| selector.matches(labels));
+            if !selector.is_empty() && picks(&own) && !picks(&others) {
+                found.push((index, Reason::Selects));
+            }
+        }
+        self.take_all(found);
+    }
+
+    /// Autoscalers whose target is a member.
+    pub(super) fn targets(&mut self) {
+        let members: BTreeMap<(&str, &str, &str), String> = self
+            .members
+            .keys()
+            .map(|&index| self.object(index))
+            .map(|object| ((&*object.kind.group, &*object.kind.kind, &*object.name), object.title()))
+            .collect();
+        let found = self
+            .outside()
+            .filter_map(|(index, object)| {
+                let Detail::Scaler(scaler) = &object.detail else { return None };
+                let target = members.get(&(&*scaler.group, &*scaler.kind, &*scaler.name))?;
+                Some((index, Reason::Targets { target: target.clone() }))
+            })
+            .collect();
+        self.take_all(found);
+    }
+
+    /// Routes that send to member Services. Whether they send to others too is for keeping to say.
+    pub(super) fn routes(&mut self) {
+        let services = self.members_of("", "Service");
+        let found = self
+            .outside()
+            .filter_map(|(index, object)| {
+                let Detail::Route(route) = &object.detail else { return None };
+                let service = route.services.iter().find(|service| services.contains(service.as_str()))?;
+                Some((index, Reason::Routes { service: service.clone() }))
+            })
+            .collect();
+        self.take_all(found);
+    }
+
+    /// Claims of member StatefulSets: `TEMPLATE-STATEFULSET-ORDINAL`, of a bigger past too.
+    pub(super) fn claims(&mut self) {
+        let mut prefixes: BTreeMap<String, String> = BTreeMap::new();
+        for object in self.members.keys().map(|&index| self.object(index)) {
+            if let Detail::Workload(workload) = &object.detail {
+                for template in &workload.claim_templates {
+                    prefixes.insert(format!("{template}-{}-", object.name), object.title());
+                }
+            }
+        }
+        let found = self
+            .outside()
+            .filter(|(_, object)| matches!(object.detail, Detail::Claim(_)))
+            .filter_map(|(index, object)| {
+                let ordinal = object.name.rfind('-')? + 1;
+                let is_number = object.name[ordinal..].bytes().all(|byte| byte.is_ascii_digit());
+                let set = prefixes.get(&object.name[..ordinal]).filter(|_| is_number && ordinal < object.name.len())?;
+                Some((index, Reason::Claims { set: set.clone() }))
+            })
+            .collect();
+        self.take_all(found);
+    }
+
+    /// Helm's record of a release, when everything of the release is a member: without it a new `helm install` fails,
+    /// and with something of the release left it is what `helm uninstall` needs.
+    pub(super) fn records(&mut self) {
+        let mut releases: BTreeMap<&str, Option<String>> = BTreeMap::new();
+        for object in self.members.keys().map(|&index| self.object(index)) {
+            releases.extend(release_of(object).map(|release| (release, None)));
+        }
+        for (_, object) in self.outside() {
+            if let Some(left) = release_of(object).and_then(|release| releases.get_mut(release)) {
+                *left = left.take().into_iter().chain([object.title()]).min();
+            }
+        }
+        let mut found = Vec::new();
+        let mut warnings = Vec::new();
+        for (index, object) in self.outside() {
+            let Some(release) = recorded_release(object) else { continue };
+            match releases.get(release) {
+                Some(None) => found.push((index, Reason::Record { release: release.to_owned() })),
+                Some(Some(left)) => warnings.push(format!(
+                    "Helm's record of release {release} stays: {left} is of the release too and does not go"
+                )),
+                None => {}
+            }
+        }
+        self.warnings.extend(warnings);
+        self.take_all(found);
+    }
+
+    /// What members alone use, by the first of its users, and nothing says belongs to somebody.
+    pub(super) fn related(&self) -> BTreeMap<usize, String> {
+        if self.question.target == Target::Orphans {
+            return BTreeMap::new();
+        }
+        let mut own: BTreeMap<(&str, &str), String> = BTreeMap::new();
+        let mut others: BTreeSet<(&str, &str)> = BTreeSet::new();
+        for (index, object) in self.objects() {
+            for used in references(object).into_iter().flat_map(named) {
+                if self.is_member(index) {
+                    let title = object.title();
+                    let first = own.entry(used).or_insert_with(|| title.clone());
+                    *first = top_user(&title, first);
+                } else {
+                    others.insert(used);
+                }
+            }
+        }
+        self.outside()
+            .filter(|(_, object)| object.kind.group.is_empty() && !belongs_to_the_namespace(object))
+            .filter(|(_, object)| app_of(&object.labels).is_none() && object.owners.is_empty())
+            .filter_map(|(index, object)| {
+                let key = (object.kind.kind.as_str(), object.name.as_str());
+                own.get(&key).filter(|_| !others.contains(&key)).map(|user| (index, user.clone()))
+            })
+            .collect()
+    }
+
+    /// What looks like a member's child by name and hash alone.
+    pub(super) fn suspected(&self) -> BTreeMap<usize, String> {
+        let mut stems: BTreeMap<&str, String> = BTreeMap::new();
+        for object in self.members.keys().map(|&index| self.object(index)) {
+            if matches!(object.detail, Detail::Workload(_)) {
+                stems.insert(stem(&object.name), object.title());
+                stems.insert(&object.name, object.title());
+            }
+        }
+        if let Target::Named { value, .. } = &self.question.target {
+            stems.entry(value).or_insert_with(|| format!("application {value}"));
+        }
+        self.outside()
+            .filter(|(index, object)| {
+                let job = object.kind.is("batch", "Job")
+                    && matches!(self.inventory.controller(*index), Controller::None | Controller::Dead);
+                is_left_over(self.inventory, *index) || is_orphan(self.inventory, *index) || job
+            })
+            .filter(|(_, object)| app_of(&object.labels).is_none())
+            .filter_map(|(index, object)| {
+                let job = ["batch.kubernetes.io/job-name", "job-name"].iter().find_map(|key| object.labels.get(*key));
+                let by_job = job.and_then(|job| stems.get(job.as_str()).or_else(|| stems.get(stem(job))));
+                let by_name = stems.get(stem(&object.name)).filter(|_| stem(&object.name) != object.name);
+                Some((index, format!("named like a child of {}", by_job.or(by_name)?)))
+            })
+            .collect()
+    }
+}
+
+/// A workload says more than one of its pods.
+fn top_user(title: &str, first: &str) -> String {
+    let rank = |title: &str| (title.starts_with("Pod/"), title.starts_with("ReplicaSet/"), title.to_owned());
+    if rank(title) < rank(first) { title.to_owned() } else { first.to_owned() }
+}
+
+/// The Helm release that installed an object, in its own namespace.
+pub(super) fn release_of(object: &Object) -> Option<&str> {
+    let release = object.annotations.get("meta.helm.sh/release-name")?;
+    let here = object.annotations.get("meta.helm.sh/release-namespace").is_none_or(|name| *name == object.namespace);
+    here.then_some(release.as_str())
+}
+
+/// The release that a Secret or ConfigMap of Helm's is the record of.
+fn recorded_release(object: &Object) -> Option<&str> {
+    let is_record = (object.kind.is("", "Secret") || object.kind.is("", "ConfigMap"))
+        && object.labels.get("owner").is_some_and(|owner| owner == "helm");
+    let release = object.labels.get("name").filter(|_| is_record)?;
+    // Secrets are called `sh.helm.release.v1.NAME.vN`, ConfigMaps `NAME.vN` besides that in older releases.
+    object.name.contains(&format!("{release}.v")).then_some(release.as_str())
+}
