@@ -30,7 +30,8 @@ pub enum NodeState {
 struct Managed {
     manager: String,
     subresource: String,
-    time: String,
+    /// None for what was written through the `scale` subresource.
+    time: Option<String>,
     fields_v1: Value,
 }
 
@@ -91,7 +92,7 @@ impl Cluster {
     pub async fn writer_of_replicas(&self, kind: &Arc<Kind>, name: &str) -> Option<String> {
         let entries = self.managed_fields(kind, name).await?.into_iter();
         let writers = entries.filter(|entry| entry.fields_v1.pointer("/f:spec/f:replicas").is_some());
-        writers.max_by(|one, other| one.time.cmp(&other.time)).map(|entry| entry.manager)
+        writers.max_by_key(|entry| (entry.time.is_none(), entry.time.clone())).map(|entry| entry.manager)
     }
 
     async fn managed_fields(&self, kind: &Arc<Kind>, name: &str) -> Option<Vec<Managed>> {
