@@ -2,6 +2,7 @@
 //!
 //! Arguments → settings → cluster → catalog → inventory → selection → plan → decision → run → report → exit.
 
+pub mod backup;
 pub mod cli;
 pub mod cluster;
 pub mod confirm;
@@ -10,6 +11,7 @@ pub mod exit;
 pub mod inventory;
 mod list;
 mod look;
+pub mod manifest;
 mod near;
 pub mod output;
 pub mod plan;

@@ -55,6 +55,7 @@ fn detail(rng: &mut Rng, kind: &str) -> Detail {
                 replicas: Some(rng.i64(..3)),
                 uses,
                 claim_templates,
+                ..Workload::default()
             })
         }
         "Pod" => {
@@ -204,7 +205,11 @@ fn oracle(objects: &[Object], app: &str) -> BTreeSet<String> {
                             .filter_map(pod_labels)
                             .any(|labels| selector.matches(&labels))
                     };
-                    !service.selector.is_empty() && picks(true) && !picks(false)
+                    let anothers = app_of(&object.labels).is_some() && !says_app(object);
+                    !service.selector.is_empty()
+                        && picks(true)
+                        && !picks(false)
+                        && (!anothers || members.contains(&object.uid))
                 }
                 _ => false,
             })
@@ -280,9 +285,17 @@ fn assert_keeping_holds(objects: &[Object], plan: &Plan) {
     let going: BTreeSet<&str> = plan.going().map(|object| object.uid.as_str()).collect();
     for kept in plan.objects.iter().filter(|object| object.action == Action::Keep) {
         let object = objects.iter().find(|object| object.uid == kept.uid).unwrap();
-        for owner in object.owners.iter().filter(|owner| owner.uid != object.uid) {
-            assert!(!going.contains(owner.uid.as_str()), "{} is kept and its owner {} goes", kept.uid, owner.uid);
-        }
+        let living = |owner: &&OwnerRef| owner.uid != object.uid && objects.iter().any(|other| other.uid == owner.uid);
+        let owners: Vec<&OwnerRef> = object.owners.iter().filter(living).collect();
+        let by_set = |owner: &OwnerRef| {
+            let owner = objects.iter().find(|other| other.uid == owner.uid).unwrap();
+            let set = owner.controller().and_then(|above| objects.iter().find(|other| other.uid == above.uid));
+            owner.kind.kind == "StatefulSet"
+                || owner.kind.kind == "Pod" && set.is_some_and(|set| set.kind.kind == "StatefulSet")
+        };
+        let disarmed = object.kind.kind == "PersistentVolumeClaim" && owners.iter().all(|owner| by_set(owner));
+        let survives = owners.is_empty() || disarmed || owners.iter().any(|owner| !going.contains(owner.uid.as_str()));
+        assert!(survives, "{} is kept and all its owners go", kept.uid);
         for child in objects.iter().filter(|child| child.owners.iter().any(|owner| owner.uid == kept.uid)) {
             assert!(
                 child.uid == kept.uid || !going.contains(child.uid.as_str()),

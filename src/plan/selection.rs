@@ -196,7 +196,7 @@ impl<'a> Search<'a> {
             let object = self.object(child);
             if !self.is_member(child)
                 && let Some((key, value)) = app_of(&object.labels)
-                && !self.is_same_application(object)
+                && self.is_anothers(object)
             {
                 others.push(format!("{} ({key}={value})", object.title()));
             }
@@ -204,6 +204,11 @@ impl<'a> Search<'a> {
         others.sort();
         let parent = self.object(controller).title();
         (!others.is_empty()).then_some(Guard::SharedParent { parent, others })
+    }
+
+    /// Whether an object's labels say it is of another application than the one in question.
+    pub(super) fn is_anothers(&self, object: &Object) -> bool {
+        app_of(&object.labels).is_some() && !self.is_same_application(object)
     }
 
     /// Whether an object's labels say it is of the application in question.

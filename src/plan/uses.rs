@@ -36,8 +36,10 @@ pub(super) fn named(uses: Uses<'_>) -> Vec<(&'static str, &str)> {
     }
 }
 
-/// The one of two users that is told: a workload says more than one of its pods.
-pub(super) fn top_user(title: &str, first: &str) -> String {
-    let rank = |title: &str| (title.starts_with("Pod/"), title.starts_with("ReplicaSet/"), title.to_owned());
-    if rank(title) < rank(first) { title.to_owned() } else { first.to_owned() }
+/// How users are ordered where one of several is told.
+pub(super) type UserRank = (bool, bool, String);
+
+/// A workload says more than one of its pods, and comes first.
+pub(super) fn user_rank(title: &str) -> UserRank {
+    (title.starts_with("Pod/"), title.starts_with("ReplicaSet/"), title.to_owned())
 }

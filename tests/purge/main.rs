@@ -2,13 +2,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod backup;
 mod belongs;
+mod comeback;
+mod consent;
 mod guards;
 mod harness;
 mod held;
 mod listing;
+mod pause;
+mod preflight;
 mod refusals;
+mod running;
 mod sharing;
 mod stories;
+mod stuck;
 mod terminal;
 mod trouble;
