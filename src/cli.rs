@@ -1,5 +1,7 @@
 //! The command line: what can be typed, and the help for it.
 
+use std::path::PathBuf;
+
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::{cluster::flags::ConnectionFlags, output::Color};
@@ -223,7 +225,7 @@ pub struct RunFlags {
     #[arg(short, long)]
     pub yes: bool,
 
-    /// Show the plan and change nothing
+    /// Show the plan and change nothing; `server` has the server try every write of it as well
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_value = "none",
           default_missing_value = "client")]
     pub dry_run: DryRun,
@@ -241,8 +243,33 @@ pub struct RunFlags {
     pub output: Output,
 
     /// Seconds each object is given to stop; by default its own
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub grace_period: Option<i64>,
+
+    /// Give each object one second to stop, as --grace-period=1 does
+    #[arg(long, conflicts_with = "grace_period")]
+    pub now: bool,
+
+    /// Take pods out of the API whose kubelet does not confirm that they stopped
+    ///
+    /// Only pods whose grace period is over, or whose node is gone or not ready. Such a pod may still run: two pods
+    /// of a StatefulSet may then write to one volume.
+    #[arg(long)]
+    pub force: bool,
+
+    /// Take away the finalizers that the plan names, where nothing else clears them
+    ///
+    /// What their controllers were to clean up may stay: load balancers, volumes, records in other systems.
+    #[arg(long)]
+    pub remove_finalizers: bool,
+
+    /// Save every object to be deleted in this folder first; `kubectl apply -f DIR` brings them back
+    #[arg(long, value_name = "DIR")]
+    pub backup: Option<PathBuf>,
+
+    /// Go on only if the plan's digest is this one, as `-o json` shows it
+    #[arg(long, value_name = "DIGEST")]
+    pub expect_digest: Option<String>,
 
     /// Delete claims and their data too
     #[arg(long)]
@@ -280,6 +307,8 @@ pub enum DryRun {
     None,
     /// The plan is shown.
     Client,
+    /// The plan is shown, with what the server would refuse of it.
+    Server,
 }
 
 /// How results are printed.

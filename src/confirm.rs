@@ -62,6 +62,8 @@ pub enum Question {
     YesNo { subject: String },
     /// Data is deleted too: only the application's name is consent.
     Name { app: String },
+    /// Finalizers may be taken away: only the application's name is consent.
+    Finalizers { app: String },
 }
 
 impl fmt::Display for Question {
@@ -79,6 +81,14 @@ impl fmt::Display for Question {
                      Type the application's name to go on: "
                 )
             }
+            Self::Finalizers { app } => {
+                let app = escape::line(app);
+                write!(
+                    f,
+                    "Purge application \"{app}\" and take finalizers away from what is stuck? What they stood for may \
+                     stay for ever.\nType the application's name to go on: "
+                )
+            }
         }
     }
 }
@@ -89,7 +99,7 @@ impl Question {
         let line = line.trim();
         match self {
             Self::YesNo { .. } => line.eq_ignore_ascii_case("y") || line.eq_ignore_ascii_case("yes"),
-            Self::Name { app } => !app.is_empty() && line == app,
+            Self::Name { app } | Self::Finalizers { app } => !app.is_empty() && line == app,
         }
     }
 }
@@ -102,6 +112,32 @@ pub enum Answer {
     No,
     /// Ctrl-C. It is read as a key, so no signal is raised and the caller goes on to end as it likes.
     Interrupted,
+}
+
+/// The terminal as it was before the question: a signal that ends the wait for an answer must not leave it raw.
+#[derive(Debug)]
+pub struct Saved {
+    #[cfg(unix)]
+    attributes: Option<rustix::termios::Termios>,
+}
+
+impl Saved {
+    /// As it is now.
+    #[must_use]
+    pub fn of_stdin() -> Self {
+        Self {
+            #[cfg(unix)]
+            attributes: rustix::termios::tcgetattr(io::stdin()).ok(),
+        }
+    }
+
+    /// Puts it back. Where that is not possible there is nobody to tell.
+    pub fn restore(&self) {
+        #[cfg(unix)]
+        if let Some(attributes) = &self.attributes {
+            let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, attributes);
+        }
+    }
 }
 
 /// Which of several instances is meant.

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::cluster::Failure;
+use crate::{backup::BackupError, cluster::Failure};
 
 /// An error that ends the run with exit code 1.
 #[derive(Debug, Error)]
@@ -21,6 +21,13 @@ pub enum Fatal {
          `kubectl auth can-i --list -n {namespace}` says what you may do"
     )]
     Forbidden { namespace: String, failure: Failure },
+    #[error(
+        "the server would refuse everything in this plan, and nothing was changed: {words}; \
+         `kubectl auth can-i --list -n {namespace}` says what you may do"
+    )]
+    AllRefused { namespace: String, words: String },
+    #[error("the backup could not be written, and nothing was changed: {0}")]
+    Backup(#[from] BackupError),
     #[error("cannot look through namespace \"{namespace}\": {failure}")]
     Unreadable { namespace: String, failure: Failure },
 }

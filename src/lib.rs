@@ -2,6 +2,7 @@
 //!
 //! Arguments → settings → cluster → catalog → inventory → selection → plan → decision → run → report → exit.
 
+pub mod backup;
 pub mod cli;
 pub mod cluster;
 mod complete;
@@ -13,6 +14,7 @@ pub mod help;
 pub mod inventory;
 mod list;
 mod look;
+pub mod manifest;
 mod manual;
 mod near;
 pub mod output;

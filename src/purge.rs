@@ -4,46 +4,102 @@ use anyhow::Result;
 use tokio::sync::mpsc;
 
 use crate::{
+    backup,
     cli::Output,
     cluster::{Cluster, connection::Connection, transport},
     confirm::{self, Answer, Decision, Terminals},
+    error::Fatal,
     exit::Exit,
     look::{Seen, look},
     output::{self, Look, Progress, stream},
-    plan::{Guard, Plan},
+    plan::{self, Guard, Plan},
     report::{Outcome, Report},
-    run::{self, Mission, Stop, is_unproven},
+    run::{self, Event, Mission, Stop, is_unproven},
     settings::Settings,
     signals,
 };
 
 /// Purges, and says how it ended.
 pub(crate) async fn purge(settings: &Settings, connection: &Connection) -> Result<Exit> {
-    let client = transport::connect(connection).await?;
-    let cluster = Cluster::new(client, &connection.namespace, connection.request_timeout);
-    let mut seen = look(&cluster, settings, connection).await?;
+    let (asker, stop) = Stop::new();
+    let listener = tokio::spawn(signals::listen(asker));
+    let exit = story(settings, connection, &stop).await;
+    listener.abort();
+    exit
+}
+
+async fn story(settings: &Settings, connection: &Connection, stop: &Stop) -> Result<Exit> {
+    let looking = async {
+        let client = transport::connect(connection).await?;
+        let cluster = Cluster::new(client, &connection.namespace, connection.request_timeout);
+        let seen = look(&cluster, settings, connection).await?;
+        anyhow::Ok((cluster, seen))
+    };
+    let (cluster, mut seen) = tokio::select! {
+        looked = looking => looked?,
+        () = stop.asked() => return Ok(Exit::Interrupted),
+    };
     if !settings.dry_run && !settings.yes && Terminals::read().can_ask() {
-        seen = match choose_instance(settings, seen).await {
+        seen = match choose_instance(settings, seen, stop).await {
             Ok(seen) => seen,
             Err(exit) => return Ok(exit),
         };
+    }
+    tokio::select! {
+        () = try_out(&cluster, settings, &mut seen) => {}
+        () = stop.asked() => return Ok(Exit::Interrupted),
     }
     let plan = &seen.plan;
     if plan.is_empty() || settings.dry_run || !seen.guards.is_empty() {
         return Ok(show_only(settings, &seen));
     }
-    match decide(settings, plan).await {
+    match decide(settings, plan, stop).await? {
         Answer::Yes => {}
         Answer::No => return Ok(Exit::Refused),
         Answer::Interrupted => return Ok(Exit::Interrupted),
     }
-    let report = execute(settings, &cluster, seen).await;
+    if let Some(folder) = &settings.backup {
+        let count = tokio::select! {
+            count = backup::save(&cluster, plan, folder) => count.map_err(Fatal::from)?,
+            () = stop.asked() => return Ok(Exit::Interrupted),
+        };
+        stream::to_stderr(&output::backup_saved(count, folder));
+    }
+    let report = execute(settings, &cluster, seen, stop).await;
     show_report(settings, &report);
     Ok(report.exit)
 }
 
+/// What is known only by asking the server about the plan, and what the flags put at risk.
+async fn try_out(cluster: &Cluster, settings: &Settings, seen: &mut Seen) {
+    run::find_wakers(cluster, &mut seen.plan).await;
+    if settings.preflight && (seen.guards.is_empty() || settings.dry_run) {
+        run::preflight(cluster, &mut seen.plan).await;
+    }
+    seen.plan.warnings.extend(run::cautions(&seen.plan, &settings.limits));
+    seen.plan.warnings.extend(cluster.warnings().take());
+}
+
+/// Asks on the terminal, until somebody answers or a signal comes.
+async fn on_terminal<T: Send + 'static>(
+    stop: &Stop,
+    otherwise: T,
+    interrupted: T,
+    ask: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let terminal = confirm::Saved::of_stdin();
+    tokio::select! {
+        answer = tokio::task::spawn_blocking(ask) => answer.unwrap_or(otherwise),
+        () = stop.asked() => {
+            terminal.restore();
+            stream::to_stderr("\n");
+            interrupted
+        }
+    }
+}
+
 /// Asks which of several instances is meant.
-async fn choose_instance(settings: &Settings, seen: Seen) -> Result<Seen, Exit> {
+async fn choose_instance(settings: &Settings, seen: Seen, stop: &Stop) -> Result<Seen, Exit> {
     let instances = seen.guards.iter().find_map(|guard| match guard {
         Guard::Ambiguous { instances } => Some(instances.clone()),
         _ => None,
@@ -51,8 +107,8 @@ async fn choose_instance(settings: &Settings, seen: Seen) -> Result<Seen, Exit> 
     let Some(instances) = instances else { return Ok(seen) };
     let app = seen.plan.app.clone();
     let question = confirm::Choice { app, instances };
-    let chosen = tokio::task::spawn_blocking(move || confirm::choose(&question)).await;
-    match chosen.unwrap_or(confirm::Chosen::None) {
+    let (none, interrupted) = (confirm::Chosen::None, confirm::Chosen::Interrupted);
+    match on_terminal(stop, none, interrupted, move || confirm::choose(&question)).await {
         confirm::Chosen::Instance(instance) => Ok(seen.narrowed_to(settings, instance)),
         confirm::Chosen::None => {
             stream::to_stderr("Nothing was changed.\n");
@@ -68,11 +124,16 @@ async fn choose_instance(settings: &Settings, seen: Seen) -> Result<Seen, Exit> 
 /// A plan that nothing follows from: nothing to do, a dry run, or a guard in the way.
 fn show_only(settings: &Settings, seen: &Seen) -> Exit {
     let plan = &seen.plan;
-    let refused = !plan.is_empty() && !seen.guards.is_empty();
-    let exit = match (refused, is_unproven(plan, &settings.limits)) {
-        (true, _) => Exit::Refused,
-        (false, true) => Exit::Unproven,
-        (false, false) => Exit::Done,
+    let refused = !plan.objects.is_empty() && !seen.guards.is_empty();
+    let differs = differs(settings, plan);
+    let exit = if refused || differs.is_some() {
+        Exit::Refused
+    } else if plan.going().any(|object| object.refusal.is_some()) {
+        Exit::Incomplete
+    } else if is_unproven(plan, &settings.limits) {
+        Exit::Unproven
+    } else {
+        Exit::Done
     };
     let run_without_work = !settings.dry_run && !refused;
     let is_table = matches!(settings.output, Output::Table | Output::Wide);
@@ -88,7 +149,19 @@ fn show_only(settings: &Settings, seen: &Seen) -> Exit {
             stream::to_stderr(&format!("error: {}\n", output::guards::sentence(guard, &plan.app)));
         }
     }
+    if let Some(error) = differs {
+        stream::to_stderr(&error);
+    }
     exit
+}
+
+/// What to say where the plan is not the one that was agreed to. That nothing is left of it is no such case.
+fn differs(settings: &Settings, plan: &Plan) -> Option<String> {
+    let expected = settings.expect_digest.as_ref().filter(|_| !plan.is_empty())?;
+    let digest = plan::digest(plan);
+    (digest != *expected).then(|| {
+        format!("error: this is not the plan that was agreed to: its digest is {digest}; nothing was changed\n")
+    })
 }
 
 /// The plan on stdout, in whatever format was asked for.
@@ -115,6 +188,7 @@ fn untouched(plan: Plan, exit: Exit) -> Report {
         phases: Vec::new(),
         verified: true,
         verify_error: None,
+        put_back: None,
         took: std::time::Duration::ZERO,
         exit,
         plan,
@@ -122,8 +196,10 @@ fn untouched(plan: Plan, exit: Exit) -> Report {
 }
 
 /// Shows the plan and asks, where somebody can answer.
-async fn decide(settings: &Settings, plan: &Plan) -> Answer {
-    let decision = confirm::decide(Terminals::read(), settings.yes);
+async fn decide(settings: &Settings, plan: &Plan, stop: &Stop) -> Result<Answer, Fatal> {
+    let (hopeless, differs) = (run::all_refused(plan), differs(settings, plan));
+    let refused = hopeless.is_some() || differs.is_some();
+    let decision = if refused { Decision::Refuse } else { confirm::decide(Terminals::read(), settings.yes) };
     let is_table = matches!(settings.output, Output::Table | Output::Wide);
     match decision {
         // One document on stdout: the report, or for want of a run the plan.
@@ -133,36 +209,51 @@ async fn decide(settings: &Settings, plan: &Plan) -> Answer {
         }
         _ => show_plan(settings, plan),
     }
+    if let Some(words) = hopeless {
+        return Err(Fatal::AllRefused { namespace: plan.place.namespace.clone(), words: words.to_owned() });
+    }
+    if let Some(error) = differs {
+        stream::to_stderr(&error);
+        return Ok(Answer::No);
+    }
     match decision {
-        Decision::Go => Answer::Yes,
+        Decision::Go => Ok(Answer::Yes),
         Decision::Refuse => {
             stream::to_stderr(
                 "error: nobody can be asked here: stdin and stderr are not both a terminal; \
                  nothing was changed (--yes goes on without asking)\n",
             );
-            Answer::No
+            Ok(Answer::No)
         }
         Decision::Ask => {
-            let takes_data = plan.going().any(|object| object.kind.is("", "PersistentVolumeClaim"));
-            let question = if takes_data {
-                confirm::Question::Name { app: plan.app.clone() }
-            } else {
-                confirm::Question::YesNo { subject: plan.subject() }
-            };
-            let answer = tokio::task::spawn_blocking(move || confirm::ask(&question)).await.unwrap_or(Answer::No);
+            let question = question(settings, plan);
+            let ask = move || confirm::ask(&question);
+            let answer = on_terminal(stop, Answer::No, Answer::Interrupted, ask).await;
             if answer != Answer::Yes {
                 stream::to_stderr("Nothing was changed.\n");
                 if !is_table {
                     show_plan(settings, plan);
                 }
             }
-            answer
+            Ok(answer)
         }
     }
 }
 
+/// What is asked: the application's name to be typed, where more is lost than what can be made anew.
+fn question(settings: &Settings, plan: &Plan) -> confirm::Question {
+    let app = plan.app.clone();
+    if settings.limits.remove_finalizers && plan.going().any(|object| !object.finalizers.is_empty()) {
+        confirm::Question::Finalizers { app }
+    } else if plan.going().any(|object| object.kind.is("", "PersistentVolumeClaim")) {
+        confirm::Question::Name { app }
+    } else {
+        confirm::Question::YesNo { subject: plan.subject() }
+    }
+}
+
 /// Carries the plan out while the progress is shown and signals are heard.
-async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen) -> Report {
+async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen, stop: &Stop) -> Report {
     let (sender, mut events) = mpsc::unbounded_channel();
     let mut progress = Progress::of_stderr(settings.color);
     let progress = tokio::spawn(async move {
@@ -171,8 +262,11 @@ async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen) -> Report {
         }
         progress.end();
     });
-    let (asker, stop) = Stop::new();
-    let listener = tokio::spawn(signals::listen(asker));
+    let (asked, teller) = (stop.clone(), sender.clone());
+    let notice = tokio::spawn(async move {
+        asked.asked().await;
+        let _ = teller.send(Event::Stopping);
+    });
     let mission = Mission {
         cluster,
         catalog: &seen.catalog,
@@ -180,12 +274,13 @@ async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen) -> Report {
         inventory: &seen.inventory,
         limits: &settings.limits,
         events: sender,
-        stop,
+        stop: stop.clone(),
     };
     let report = run::run(mission, seen.plan).await;
+    notice.abort();
+    let _ = notice.await;
     // The last event is shown before the report is.
     let _ = progress.await;
-    listener.abort();
     report
 }
 

@@ -1,8 +1,8 @@
 //! The outcome of a run: what became of each object, and the exit code that follows from it.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use crate::{exit::Exit, plan::Plan};
+use crate::{exit::Exit, inventory::Kind, plan::Plan};
 
 /// What became of one planned object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,11 +42,34 @@ pub struct PhaseTime {
 /// Something of the application that the plan did not hold and that is there at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Newcomer {
-    /// `Kind/name`.
-    pub title: String,
+    pub kind: Arc<Kind>,
+    pub name: String,
     pub uid: String,
     /// Why it belongs to the application, as in the plan.
     pub why: String,
+    /// The field manager that made it, where that shows.
+    pub by: Option<String>,
+}
+
+impl Newcomer {
+    /// `Kind/name`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("{}/{}", self.kind.kind, self.name)
+    }
+}
+
+/// An object that was paused or scaled down, and is put back because the run was interrupted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PutBack {
+    /// `Kind/name`.
+    pub title: String,
+    /// `deployments.apps/name`, as commands name it.
+    pub resource: String,
+    /// The replicas it had.
+    pub replicas: Option<i64>,
+    /// Why it could not be put back, where it could not.
+    pub error: Option<String>,
 }
 
 /// The plan and what became of it.
@@ -63,6 +86,8 @@ pub struct Report {
     pub verified: bool,
     /// Why the second look failed, where it did.
     pub verify_error: Option<String>,
+    /// What was put back; none where something may have been deleted, or the run was not interrupted.
+    pub put_back: Option<Vec<PutBack>>,
     pub took: Duration,
     pub exit: Exit,
 }

@@ -1,5 +1,7 @@
 //! What was typed, and what it means: checked before any request is sent.
 
+use std::path::PathBuf;
+
 use thiserror::Error;
 
 use crate::{
@@ -32,6 +34,8 @@ pub enum UsageError {
     Timeout(#[from] timeout::NotATimeout),
     #[error("--grace-period: {0} is no number of seconds that a deletion can be given; 0 deletes at once")]
     GracePeriod(i64),
+    #[error("--expect-digest: \"{0}\" is no digest of a plan: sha256: and 64 hexadecimal digits")]
+    NotADigest(String),
     #[error("--max: 0 allows nothing; --dry-run shows the plan and changes nothing")]
     Max,
     #[error("-o name prints a plan: it goes with --dry-run")]
@@ -90,6 +94,12 @@ pub struct Settings {
     pub yes: bool,
     /// Show the plan, and no more.
     pub dry_run: bool,
+    /// Have the server try every write of the plan before the question.
+    pub preflight: bool,
+    /// Where every object to be deleted is saved first.
+    pub backup: Option<PathBuf>,
+    /// The digest that the plan must have.
+    pub expect_digest: Option<String>,
     pub output: Output,
     pub color: Color,
 }
@@ -120,6 +130,7 @@ impl Settings {
         if let Some(seconds) = flags.grace_period.filter(|seconds| *seconds < 0) {
             return Err(UsageError::GracePeriod(seconds));
         }
+        flags.expect_digest.as_deref().map_or(Ok(()), check_digest)?;
         if flags.max == Some(0) {
             return Err(UsageError::Max);
         }
@@ -129,7 +140,9 @@ impl Settings {
         }
         let limits = Limits {
             timeout: timeout::parse(&flags.timeout)?,
-            grace_period: flags.grace_period,
+            grace_period: grace_period(flags),
+            force: flags.force,
+            remove_finalizers: flags.remove_finalizers,
             ignore_unavailable: flags.ignore_unavailable,
             strict: flags.strict,
         };
@@ -150,10 +163,29 @@ impl Settings {
             limits,
             yes: flags.yes,
             dry_run,
+            preflight: flags.dry_run != DryRun::Client,
+            backup: flags.backup.clone(),
+            expect_digest: flags.expect_digest.clone(),
             output: flags.output,
             color: flags.color,
         })
     }
+}
+
+/// As in kubectl: 0 without `--force` is 1, so that nothing is taken out of the API while it still runs.
+fn grace_period(flags: &RunFlags) -> Option<i64> {
+    match flags.grace_period {
+        Some(0) if !flags.force => Some(1),
+        None if flags.now => Some(1),
+        given => given,
+    }
+}
+
+/// A digest as the plan prints it.
+fn check_digest(digest: &str) -> Result<(), UsageError> {
+    let hex = digest.strip_prefix("sha256:").unwrap_or_default();
+    let fits = hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if fits { Ok(()) } else { Err(UsageError::NotADigest(digest.to_owned())) }
 }
 
 fn subject(app: &App) -> Result<Subject, UsageError> {

@@ -1,34 +1,55 @@
-//! SIGINT and SIGTERM: the first asks the run to stop, a second one leaves at once.
+//! SIGINT and SIGTERM: the first asks to stop, a second one leaves at once.
 
 use tokio::sync::watch;
 
 use crate::{exit::Exit, output::stream};
 
-/// Listens until the task is ended.
+/// Listens until the task is ended. Begun before the first request: a signal must never end a run half-way unheard.
 pub(crate) async fn listen(stop: watch::Sender<bool>) {
-    if next().await.is_err() {
-        return std::future::pending().await;
-    }
-    stream::to_stderr("\nstopping: nothing new is begun (again to leave at once)\n");
+    // One registration for all signals to come: none between two of them is lost.
+    let Ok(mut signals) = Signals::new() else { return std::future::pending().await };
+    signals.next().await;
     let _ = stop.send(true);
-    if next().await.is_ok() {
-        #[expect(clippy::disallowed_methods, reason = "the user asked twice to leave at once")]
-        std::process::exit(i32::from(Exit::Interrupted.code()));
-    }
+    signals.next().await;
+    stream::to_stderr("\nleft at once: what was under way may be half done; run it again to go on\n");
+    #[expect(clippy::disallowed_methods, reason = "the user asked twice to leave at once")]
+    std::process::exit(i32::from(Exit::Interrupted.code()));
 }
 
 #[cfg(unix)]
-async fn next() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
-    Ok(())
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
 }
 
 #[cfg(not(unix))]
-async fn next() -> std::io::Result<()> {
-    tokio::signal::ctrl_c().await
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    #[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
+    const fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The cluster: the only folder that sends requests. Reading what it answers is pure.
 
 mod catalog;
+mod change;
 pub mod connection;
 pub mod credential;
 mod dial;
@@ -28,6 +29,7 @@ mod write;
 use std::{sync::Arc, time::Duration};
 
 pub use catalog::{Catalog, Served};
+pub use change::NodeState;
 pub use identity::NamespaceState;
 pub use list::Listing;
 pub use request::{Failure, Patience};

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use self::pod::{PodSpec, Resources};
 use super::wire::{Item, Metadata};
-use crate::inventory::{self, Detail, Kind, LabelSelector, QuotaScope, Selector};
+use crate::inventory::{self, ClaimPolicy, Detail, Kind, LabelSelector, QuotaScope, Selector};
 
 type Map = BTreeMap<String, String>;
 
@@ -72,7 +72,7 @@ macro_rules! item {
 }
 
 item!(PodItem { spec: PodSpec, status: PodStatus });
-item!(WorkloadItem { spec: WorkloadSpec });
+item!(WorkloadItem { spec: WorkloadSpec, status: WorkloadStatus });
 item!(ControllerItem { spec: ControllerSpec });
 item!(CronJobItem { spec: CronJobSpec });
 item!(PodTemplateItem { template: Template });
@@ -108,13 +108,37 @@ struct TemplateMetadata {
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 struct WorkloadSpec {
     replicas: Option<i64>,
     selector: Option<LabelSelector>,
     template: Option<Template>,
+    /// Job.
+    suspend: Option<bool>,
+    /// StatefulSet.
+    persistent_volume_claim_retention_policy: Option<RetentionPolicy>,
     #[serde(rename = "volumeClaimTemplates")]
     claim_templates: Option<Vec<ClaimTemplate>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct RetentionPolicy {
+    when_deleted: Option<String>,
+    when_scaled: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct WorkloadStatus {
+    conditions: Option<Vec<Condition>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Condition {
+    r#type: String,
+    status: String,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -134,6 +158,7 @@ struct ControllerSpec {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct CronJobSpec {
+    suspend: Option<bool>,
     job_template: Option<JobTemplate>,
 }
 
@@ -223,46 +248,65 @@ impl Item for PodItem {
     }
 }
 
-fn workload(replicas: Option<i64>, selector: Option<Selector>, template: Option<Template>) -> Detail {
+fn workload(replicas: Option<i64>, selector: Option<Selector>, template: Option<Template>) -> inventory::Workload {
     let template = template.unwrap_or_default();
-    Detail::Workload(inventory::Workload {
+    inventory::Workload {
         selector,
         template_labels: template.metadata.and_then(|metadata| metadata.labels).unwrap_or_default(),
         replicas,
         uses: template.spec.map(|spec| spec.references()).unwrap_or_default(),
-        claim_templates: Vec::new(),
-    })
+        ..inventory::Workload::default()
+    }
+}
+
+/// None where all claims stay.
+fn claim_policy(policy: RetentionPolicy) -> Option<ClaimPolicy> {
+    let word = |given: Option<String>| given.unwrap_or_else(|| "Retain".to_owned());
+    let policy = ClaimPolicy { when_deleted: word(policy.when_deleted), when_scaled: word(policy.when_scaled) };
+    [&policy.when_deleted, &policy.when_scaled].iter().any(|word| *word != "Retain").then_some(policy)
 }
 
 impl Item for WorkloadItem {
     fn parts(self) -> (Metadata, Detail) {
         let spec = self.spec.unwrap_or_default();
-        let mut detail = workload(spec.replicas, spec.selector.map(Selector::from), spec.template);
-        if let Detail::Workload(workload) = &mut detail {
-            let templates = spec.claim_templates.unwrap_or_default();
-            workload.claim_templates = templates.into_iter().map(|template| template.metadata.name).collect();
-        }
-        (self.metadata, detail)
+        let conditions = self.status.and_then(|status| status.conditions).unwrap_or_default();
+        let templates = spec.claim_templates.unwrap_or_default();
+        let detail = inventory::Workload {
+            suspended: spec.suspend.unwrap_or(false),
+            finished: conditions.iter().any(|condition| {
+                matches!(condition.r#type.as_str(), "Complete" | "Failed") && condition.status == "True"
+            }),
+            claims: spec.persistent_volume_claim_retention_policy.and_then(claim_policy),
+            claim_templates: templates.into_iter().map(|template| template.metadata.name).collect(),
+            ..workload(spec.replicas, spec.selector.map(Selector::from), spec.template)
+        };
+        (self.metadata, Detail::Workload(detail))
     }
 }
 
 impl Item for ControllerItem {
     fn parts(self) -> (Metadata, Detail) {
         let spec = self.spec.unwrap_or_default();
-        (self.metadata, workload(spec.replicas, spec.selector.as_ref().map(Selector::from_map), spec.template))
+        let selector = spec.selector.as_ref().map(Selector::from_map);
+        (self.metadata, Detail::Workload(workload(spec.replicas, selector, spec.template)))
     }
 }
 
 impl Item for CronJobItem {
     fn parts(self) -> (Metadata, Detail) {
-        let job = self.spec.and_then(|spec| spec.job_template).and_then(|template| template.spec);
-        (self.metadata, workload(None, None, job.and_then(|job| job.template)))
+        let spec = self.spec.unwrap_or_default();
+        let job = spec.job_template.and_then(|template| template.spec);
+        let detail = inventory::Workload {
+            suspended: spec.suspend.unwrap_or(false),
+            ..workload(None, None, job.and_then(|job| job.template))
+        };
+        (self.metadata, Detail::Workload(detail))
     }
 }
 
 impl Item for PodTemplateItem {
     fn parts(self) -> (Metadata, Detail) {
-        (self.metadata, workload(None, None, self.template))
+        (self.metadata, Detail::Workload(workload(None, None, self.template)))
     }
 }
 

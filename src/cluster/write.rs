@@ -13,7 +13,7 @@ use super::{
 };
 use crate::inventory::{Kind, Object};
 
-const MERGE_PATCH: &str = "application/merge-patch+json";
+pub(super) const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// Whether a write is meant, or only tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,16 @@ pub enum Trial {
     No,
     /// The server says what it would do: `dryRun=All`.
     Yes,
+}
+
+impl Trial {
+    /// Somebody waits for the outcome of trials.
+    pub(super) const fn patience(self) -> Patience {
+        match self {
+            Self::No => Patience::RUN,
+            Self::Yes => Patience::PLAN,
+        }
+    }
 }
 
 /// What a delete carries besides the object's name.
@@ -73,7 +83,7 @@ impl Cluster {
             content_type: JSON,
             body: options.to_string().into_bytes(),
         };
-        match self.send(&call, Patience::RUN).await {
+        match self.send(&call, how.trial.patience()).await {
             Ok(bytes) => Ok(deleted(kind, &bytes)),
             Err(failure) if failure.is_not_found() => Ok(Deleted::Absent),
             Err(failure) => Err(failure),
@@ -115,7 +125,7 @@ impl Cluster {
             content_type: MERGE_PATCH,
             body: json!({ "metadata": { "uid": uid }, "spec": spec }).to_string().into_bytes(),
         };
-        self.send(&call, Patience::RUN).await.map(drop)
+        self.send(&call, trial.patience()).await.map(drop)
     }
 
     /// Replicas that an object asks for, by its `scale` subresource: for custom resources, whose spec is their own.

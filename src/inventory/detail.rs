@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::{Quantity, Selector};
 
 /// The part of an object beyond its metadata.
@@ -33,8 +35,24 @@ pub struct Workload {
     pub replicas: Option<i64>,
     /// What its pods are born using.
     pub uses: References,
+    /// CronJob, Job: it makes no pods for now.
+    pub suspended: bool,
+    /// A Job that has completed or failed: it makes no pods any more.
+    pub finished: bool,
+    /// StatefulSet: what becomes of its claims, where that is not simply to stay.
+    pub claims: Option<ClaimPolicy>,
     /// Names of a StatefulSet's claim templates: its claims are called `TEMPLATE-STATEFULSET-ORDINAL`.
     pub claim_templates: Vec<String>,
+}
+
+/// `persistentVolumeClaimRetentionPolicy` of a StatefulSet: `Retain` or `Delete`, each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimPolicy {
+    /// When the StatefulSet is deleted.
+    pub when_deleted: String,
+    /// When it is scaled down.
+    pub when_scaled: String,
 }
 
 /// A pod.

@@ -22,6 +22,11 @@ pub(super) fn look_at(plan: &Plan, names: &[String]) -> String {
     format!("kubectl get {}{} -o yaml", names.join(" "), place(plan))
 }
 
+/// The replicas that an object had.
+pub(super) fn scale(plan: &Plan, resource: &str, replicas: i64) -> String {
+    format!("kubectl scale {} --replicas={replicas}{}", quoted(resource), place(plan))
+}
+
 /// What a quota says of itself.
 pub(super) fn look_at_quota(plan: &Plan, quota: &str) -> String {
     format!("kubectl describe resourcequota {}{}", quoted(quota), place(plan))

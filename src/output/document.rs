@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     plan::{self, Aside, Frees, Plan, PlanObject, Unseen},
-    report::{Newcomer, Outcome, PhaseTime, QuotaChange, Report},
+    report::{Newcomer, Outcome, PhaseTime, PutBack, QuotaChange, Report},
 };
 
 pub(super) const API_VERSION: &str = "kubectl-purge/v1";
@@ -33,6 +33,8 @@ pub struct ReportDocument<'report> {
     verified: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     verify_error: Option<&'report str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    put_back: Option<Vec<PutBackFields<'report>>>,
     seconds: f64,
     exit: u8,
 }
@@ -117,9 +119,11 @@ struct FreesFields<'plan> {
 
 #[derive(Debug, Serialize)]
 struct NewcomerFields<'report> {
-    title: &'report str,
+    title: String,
     uid: &'report str,
     why: &'report str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'report str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -131,6 +135,16 @@ struct QuotaFields<'report> {
     after: &'report str,
     released: bool,
     seconds: f64,
+}
+
+/// What an interrupted run has put back, or why it could not.
+#[derive(Debug, Serialize)]
+struct PutBackFields<'report> {
+    title: &'report str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replicas: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'report str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -161,6 +175,7 @@ impl<'report> ReportDocument<'report> {
             phases: report.phases.iter().map(PhaseFields::from).collect(),
             verified: report.verified,
             verify_error: report.verify_error.as_deref(),
+            put_back: report.put_back.as_ref().map(|all| all.iter().map(PutBackFields::from).collect()),
             seconds: millis(report.took.as_secs_f64()),
             exit: report.exit.code(),
         }
@@ -246,8 +261,8 @@ impl<'plan> From<&'plan Frees> for FreesFields<'plan> {
 
 impl<'report> From<&'report Newcomer> for NewcomerFields<'report> {
     fn from(newcomer: &'report Newcomer) -> Self {
-        let Newcomer { title, uid, why } = newcomer;
-        Self { title, uid, why }
+        let Newcomer { uid, why, by, .. } = newcomer;
+        Self { title: newcomer.title(), uid, why, by: by.as_deref() }
     }
 }
 
@@ -255,6 +270,13 @@ impl<'report> From<&'report QuotaChange> for QuotaFields<'report> {
     fn from(change: &'report QuotaChange) -> Self {
         let QuotaChange { quota, resource, charged, before, after, released, seconds } = change;
         Self { quota, resource, charged, before, after, released: *released, seconds: millis(*seconds) }
+    }
+}
+
+impl<'report> From<&'report PutBack> for PutBackFields<'report> {
+    fn from(put_back: &'report PutBack) -> Self {
+        let PutBack { title, replicas, error, .. } = put_back;
+        Self { title, replicas: *replicas, error: error.as_deref() }
     }
 }
 

@@ -128,7 +128,7 @@ mod tests {
         shown.outcomes[0] =
             Outcome::Left { finalizers: vec!["example.com/hold".into()], blocked_by: vec!["its finalizer".into()] };
         shown.outcomes[1] = Outcome::Recreated { uid: "new".into(), by: Some("argocd".into()) };
-        shown.newcomers = vec![Newcomer { title: "Pod/x".into(), uid: "uid-x".into(), why: "label app=demo".into() }];
+        shown.newcomers = vec![Newcomer { by: Some("helm".into()), ..sample::newcomer() }];
         shown.quota = vec![QuotaChange {
             quota: "quota".into(),
             resource: "requests.cpu".into(),
@@ -150,7 +150,10 @@ mod tests {
         assert_eq!(document["objects"][1]["recreatedBy"], "argocd");
         assert_eq!(document["objects"][2]["result"], "gone");
         assert_eq!(document["objects"][8]["result"], "kept");
-        assert_eq!(document["newcomers"], json!([{ "title": "Pod/x", "uid": "uid-x", "why": "label app=demo" }]));
+        assert_eq!(
+            document["newcomers"],
+            json!([{ "title": "Pod/x", "uid": "uid-x", "why": "label app=demo", "by": "helm" }])
+        );
         assert_eq!(
             document["quota"],
             json!([{ "quota": "quota", "resource": "requests.cpu", "charged": "3", "before": "3", "after": "0",

@@ -1,6 +1,7 @@
 //! Everything that people and scripts see: the plan, the progress, the report. Rendering is pure; only `stream` and
 //! the progress display write.
 
+mod backup;
 mod command;
 mod document;
 mod duration;
@@ -23,6 +24,7 @@ mod table;
 pub mod width;
 mod wrap;
 
+pub use backup::backup_saved;
 pub use document::{PlanDocument, ReportDocument};
 pub use json::document;
 pub use look::{Look, unicode};

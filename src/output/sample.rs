@@ -6,7 +6,7 @@ use crate::{
     exit::Exit,
     inventory::Kind,
     plan::{Action, Blindness, Frees, Place, Plan, PlanObject, Reason, Scale, Unseen, Wave},
-    report::{Outcome, Report},
+    report::{Newcomer, Outcome, Report},
 };
 
 pub(crate) fn kind(group: &str, kind: &str, plural: &str) -> Arc<Kind> {
@@ -39,6 +39,9 @@ pub(crate) fn object(of: &Arc<Kind>, name: &str, action: Action, reason: Reason)
         uses: Vec::new(),
         finished: false,
         node: None,
+        precaution: None,
+        restore: None,
+        refusal: None,
     }
 }
 
@@ -141,7 +144,19 @@ pub(crate) fn report() -> Report {
         phases: Vec::new(),
         verified: true,
         verify_error: None,
+        put_back: None,
         took: Duration::from_millis(2100),
         exit: Exit::Done,
+    }
+}
+
+/// A pod that came after the plan.
+pub(crate) fn newcomer() -> Newcomer {
+    Newcomer {
+        kind: kind("", "Pod", "pods"),
+        name: "x".into(),
+        uid: "uid-x".into(),
+        why: "label app=demo".into(),
+        by: None,
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Action, Aside, Place, Plan, PlanObject, Question, Reason, Scale, Selection, Target, Unseen, Wave,
+    Action, Aside, Place, Plan, PlanObject, Precaution, Question, Reason, Restore, Scale, Selection, Target, Unseen,
+    Wave,
     frees::frees,
     keep::kept,
     uses::{named, references},
@@ -103,6 +104,11 @@ impl Draft<'_> {
                 format!("being deleted since {since}, finalizers {finalizers}")
             });
         }
+        let goes = action != Action::Keep;
+        let precaution = Precaution::of(object, !self.choices.no_scale_down).filter(|_| goes);
+        notes.extend(precaution.as_ref().map(Precaution::sentence));
+        let restore = self.restore(index).filter(|_| goes);
+        notes.extend(restore.as_ref().map(Restore::sentence));
         PlanObject {
             kind: object.kind.clone(),
             name: object.name.clone(),
@@ -123,6 +129,9 @@ impl Draft<'_> {
                 Detail::Pod(pod) => pod.node.clone(),
                 _ => None,
             },
+            precaution,
+            restore,
+            refusal: None,
         }
     }
 
@@ -138,6 +147,19 @@ impl Draft<'_> {
                 .get("endpointslice.kubernetes.io/managed-by")
                 .is_some_and(|manager| manager.ends_with(".k8s.io"));
         by_controller && self.selection.members[&index].iter().any(|reason| matches!(reason, Reason::Endpoints { .. }))
+    }
+
+    /// What an earlier run noted on it. Notes on a Deployment are copied to its ReplicaSets, where they mean nothing.
+    fn restore(&self, index: usize) -> Option<Restore> {
+        let note = self.inventory.objects()[index].annotations.get(Restore::ANNOTATION)?;
+        let led = matches!(self.inventory.controller(index), Controller::Living(owner) if self.goes(owner));
+        let mut restore = Restore::parse(note).filter(|_| !led)?;
+        if matches!(&self.inventory.objects()[index].detail, Detail::Workload(workload) if workload.replicas > Some(0))
+        {
+            // Somebody has scaled it up again.
+            restore.replicas = None;
+        }
+        Some(restore).filter(|restore| !restore.is_empty())
     }
 
     /// Down to 0 where it is not there already. What a member controls is scaled through that member.

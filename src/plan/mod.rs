@@ -5,12 +5,18 @@
 mod applications;
 mod digest;
 mod draft;
+pub mod finalizer;
 mod frees;
 mod guard;
 mod keep;
+#[cfg(test)]
+mod model;
+mod needed;
 mod orphan;
+mod precaution;
 mod question;
 mod reason;
+mod restore;
 #[cfg(test)]
 pub(crate) mod sample;
 mod selection;
@@ -25,8 +31,10 @@ pub use digest::digest;
 pub use draft::Choices;
 pub use frees::charged;
 pub use guard::{Allowed, Guard, Manager, SYSTEM_NAMESPACES, helm_releases};
+pub use precaution::{KEDA_PAUSES, Precaution};
 pub use question::{APP_LABELS, Question, Target, app_of, instance_of};
 pub use reason::Reason;
+pub use restore::Restore;
 pub use selection::Selection;
 pub use wave::Wave;
 
@@ -93,6 +101,12 @@ pub struct PlanObject {
     pub finished: bool,
     /// The node of a pod.
     pub node: Option<String>,
+    /// What is done to it before anything is scaled or deleted.
+    pub precaution: Option<Precaution>,
+    /// What an earlier run has changed and not put back.
+    pub restore: Option<Restore>,
+    /// The server's words where it would refuse the object's deletion.
+    pub refusal: Option<String>,
 }
 
 impl PlanObject {

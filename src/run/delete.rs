@@ -10,6 +10,7 @@ use futures_util::{StreamExt as _, stream};
 use super::{
     Event, Phase,
     runner::{Bound, Runner, Waited},
+    tracker::State,
 };
 use crate::{
     cluster::{Change, Cluster, Deleted, Deletion, Failure, Trial},
@@ -21,13 +22,16 @@ pub(super) const DELETES_AT_ONCE: usize = 32;
 /// Owners whose controllers must clean up are given half of what time is left, but no less than this.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// Without any movement for this long, a wave makes way for the next.
-const STALL: Duration = Duration::from_secs(30);
+pub(super) const STALL: Duration = Duration::from_secs(30);
 /// What the cluster removes by itself is given this long before it is deleted by its own request.
 const PATIENCE_WITH_CONTROLLERS: Duration = Duration::from_secs(5);
 /// Attempts at an object that changes under our hands.
 const ATTEMPTS: usize = 5;
 /// A delete is given this long even when the time limit is over: it has been decided.
 const LAST_ANSWER: Duration = Duration::from_secs(5);
+
+/// After the wish to stop, deletes that are under way are given this long to be answered.
+const LAST_WORDS: Duration = Duration::from_millis(150);
 
 /// What came of deleting one object.
 enum Attempt {
@@ -87,6 +91,14 @@ impl Runner<'_> {
     /// the application still uses is left to it.
     fn is_due(&mut self, object: &PlanObject) -> bool {
         if self.tracker.is_going(&object.uid) {
+            return self.is_to_be_quicker(object);
+        }
+        if let Some(why) = self.held.get(&object.uid).cloned() {
+            // Told once, for what stands above it.
+            let troubles = self.troubles.entry(object.uid.clone()).or_default();
+            if troubles.is_empty() {
+                troubles.push(why);
+            }
             return false;
         }
         let plan = self.plan;
@@ -96,6 +108,13 @@ impl Runner<'_> {
             return false;
         }
         true
+    }
+
+    /// Whether a pod that is on its way out has been given more time than the flags give it; each is told once.
+    pub(super) fn is_to_be_quicker(&mut self, object: &PlanObject) -> bool {
+        let (Some(grace), Some(seen)) = (self.grace_period, self.tracker.get(&object.uid)) else { return false };
+        let longer = seen.state == State::Deleting && seen.grace.is_none_or(|given| given > grace);
+        object.kind.is("", "Pod") && longer && self.hurried.insert(object.uid.clone())
     }
 
     /// What of these there is any sense in waiting for: not what was refused or left alone.
@@ -127,7 +146,19 @@ impl Runner<'_> {
             (object, attempt.unwrap_or_else(|_| Attempt::Refused("no answer within the time limit".to_owned())))
         });
         let mut attempts = stream::iter(attempts).buffer_unordered(DELETES_AT_ONCE);
-        while let Some((object, attempt)) = attempts.next().await {
+        let stop = self.stop.clone();
+        let mut stopped = std::pin::pin!(async {
+            stop.asked().await;
+            tokio::time::sleep(LAST_WORDS).await;
+        });
+        loop {
+            let next = tokio::select! {
+                biased;
+                next = attempts.next() => next,
+                // Answers that are still out are not waited for, and nothing is tried again.
+                () = &mut stopped => None,
+            };
+            let Some((object, attempt)) = next else { break };
             match attempt {
                 Attempt::Gone => {
                     self.tell(Event::Deleted { title: object.title() });

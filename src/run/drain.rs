@@ -10,11 +10,12 @@ use futures_util::{StreamExt as _, stream};
 use super::{
     Event, Phase,
     delete::DELETES_AT_ONCE,
+    pause::note,
     runner::{Bound, Runner, Waited},
 };
 use crate::{
     cluster::{Change, Cluster, Deleted, Deletion, Failure, Trial},
-    plan::{PlanObject, Scale},
+    plan::{PlanObject, Restore, Scale},
 };
 
 /// The controllers delete some 20 pods a second; with more pods than this it is worth helping them.
@@ -22,71 +23,103 @@ const HELP_FROM: usize = 40;
 /// Without any movement for this long, the drain stops waiting for the controllers.
 const STALL: Duration = Duration::from_secs(30);
 
-/// What a restore has to put back.
-pub(super) type Scaled<'a> = Vec<(&'a PlanObject, Scale)>;
-
 impl<'a> Runner<'a> {
-    /// Scales to 0 and waits for the pods. Gives what was scaled, so that it can be put back.
-    pub(super) async fn drain(&mut self) -> (Scaled<'a>, Waited) {
+    /// Scales to 0 and waits for the pods of what was scaled, and of suspended Jobs.
+    pub(super) async fn drain(&mut self) -> Waited {
         let plan = self.plan;
+        let due = |object: &&PlanObject| !self.held.contains_key(&object.uid) && !self.tracker.is_gone(&object.uid);
         let targets: Vec<(&PlanObject, Scale)> =
-            plan.going().filter_map(|object| Some((object, object.scale?))).collect();
-        if targets.is_empty() {
-            return (Vec::new(), Waited::Gone);
+            plan.going().filter(due).filter_map(|object| Some((object, object.scale?))).collect();
+        let jobs: Vec<&PlanObject> = plan
+            .going()
+            .filter(due)
+            .filter(|object| object.kind.is("batch", "Job") && self.undo.contains_key(&object.uid))
+            .collect();
+        let roots: Vec<&PlanObject> = targets.iter().map(|(object, _)| *object).chain(jobs).collect();
+        if roots.is_empty() {
+            return Waited::Gone;
         }
-        let groups = self.pods_below(&targets);
-        let pods: Vec<String> = groups.values().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect();
-        let begun = self.begin(Phase::Drain, pods.clone());
+        let mut groups = self.pods_below(&roots);
+        let pods = |groups: &BTreeMap<String, Vec<String>>| -> Vec<String> {
+            groups.values().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect()
+        };
+        let all = pods(&groups);
+        let begun = self.begin(Phase::Drain, all.clone());
         // Watch before scaling: nothing that happens then is missed.
-        self.watch_for(&pods);
-        let scaled = self.scale_all(&targets).await;
-        let waited = self.wait_drained(&groups, &pods).await;
+        self.watch_for(&all);
+        let refused = self.scale_all(&targets).await;
+        // What was not scaled down is deleted as it stands: its pods are not waited for here.
+        groups.retain(|root, _| !refused.contains(root));
+        let waited = match self.wait_drained(&groups, &pods(&groups)).await {
+            Waited::Stopped => Waited::Stopped,
+            waited => {
+                self.keep_down(&targets, &refused).await;
+                waited
+            }
+        };
         self.end(Phase::Drain, begun);
-        (scaled, waited)
+        waited
     }
 
-    /// Puts the replica counts back.
-    pub(super) async fn restore(&mut self, scaled: &Scaled<'_>) {
-        for (object, scale) in scaled {
-            let done = set_replicas(self.cluster, object, scale.from).await;
-            let message = match done {
-                Ok(()) => format!("scaled back to {}", scale.from),
-                Err(failure) => format!("could not be scaled back to {}: {failure}", scale.from),
-            };
-            self.tell(Event::Trouble { title: object.title(), message });
-        }
-    }
-
-    async fn scale_all(&mut self, targets: &[(&'a PlanObject, Scale)]) -> Scaled<'a> {
+    /// Scales all at once, each with a note of what it was. Gives the uids of what could not be scaled.
+    async fn scale_all(&mut self, targets: &[(&'a PlanObject, Scale)]) -> BTreeSet<String> {
         let cluster = self.cluster;
         let stop = self.stop.clone();
-        let requests = targets
+        let due: Vec<(&PlanObject, Scale, Restore)> = targets
             .iter()
-            .take_while(|_| !stop.is_asked())
-            .map(|&(object, scale)| async move { (object, scale, set_replicas(cluster, object, scale.to).await) });
+            .map(|&(object, scale)| (object, scale, Restore { replicas: Some(scale.from), ..self.noted(object) }))
+            .collect();
+        let requests = due.into_iter().take_while(|_| !stop.is_asked()).map(|(object, scale, before)| async move {
+            let noted = cluster.merge(&object.kind, &object.name, &object.uid, note(&before), Trial::No).await;
+            if let Err(failure) = noted {
+                tracing::info!(object = %object.title(), %failure, "its replicas cannot be noted on it");
+            }
+            (object, scale, before, set_replicas(cluster, object, scale.to).await)
+        });
         let mut answers = stream::iter(requests).buffer_unordered(DELETES_AT_ONCE);
-        let mut scaled = Vec::new();
-        while let Some((object, scale, answer)) = answers.next().await {
+        let mut refused = BTreeSet::new();
+        while let Some((object, scale, before, answer)) = answers.next().await {
             match answer {
                 Ok(()) => {
-                    scaled.push((object, scale));
+                    self.undo.insert(object.uid.clone(), before);
                     self.tell(Event::Scaled { title: object.title(), from: scale.from });
                 }
                 Err(failure) if failure.is_not_found() => self.mark_gone(Phase::Drain, &object.uid),
                 // It is no fault of the object's: it is deleted without draining.
                 Err(failure) => {
+                    // The note may have been written, and without an answer the scaling may have been done.
+                    self.undo.insert(object.uid.clone(), before);
+                    refused.insert(object.uid.clone());
                     let message = format!("not scaled down: {failure}");
                     self.tell(Event::Trouble { title: object.title(), message });
                 }
             }
         }
-        scaled
+        refused
+    }
+
+    /// What somebody has scaled up again meanwhile is told by whom, and set to 0 once more; not more often than that.
+    async fn keep_down(&mut self, targets: &[(&'a PlanObject, Scale)], refused: &BTreeSet<String>) {
+        for &(object, scale) in targets {
+            if refused.contains(&object.uid) || self.tracker.is_gone(&object.uid) || self.stop.is_asked() {
+                continue;
+            }
+            let Ok(replicas @ 1..) = self.cluster.scale(&object.kind, &object.name).await else { continue };
+            let by = self.cluster.writer_of_replicas(&object.kind, &object.name).await;
+            let by = by.map(|manager| format!(" by {manager}")).unwrap_or_default();
+            let message = format!("scaled up to {replicas} again{by}; set to 0 once more");
+            self.tell(Event::Trouble { title: object.title(), message });
+            if let Err(failure) = set_replicas(self.cluster, object, scale.to).await {
+                let message = format!("not scaled down once more: {failure}");
+                self.tell(Event::Trouble { title: object.title(), message });
+            }
+        }
     }
 
     /// Planned pods below each target that runs still, by the target's uid.
-    fn pods_below(&self, targets: &[(&PlanObject, Scale)]) -> BTreeMap<String, Vec<String>> {
+    fn pods_below(&self, targets: &[&PlanObject]) -> BTreeMap<String, Vec<String>> {
         let mut groups = BTreeMap::new();
-        for (target, _) in targets {
+        for target in targets {
             groups.insert(target.uid.clone(), Vec::new());
         }
         for pod in self.plan.going().filter(|object| object.kind.is("", "Pod") && !object.finished) {
@@ -107,7 +140,9 @@ impl<'a> Runner<'a> {
 
     async fn wait_drained(&mut self, groups: &BTreeMap<String, Vec<String>>, pods: &[String]) -> Waited {
         let stall = self.timeout.map_or(STALL, |timeout| STALL.min(timeout / 4));
-        let mut large: Vec<&Vec<String>> = groups.values().filter(|pods| pods.len() > HELP_FROM).collect();
+        // A grace period of the user's own has to be told to each pod.
+        let from = if self.grace_period.is_some() { 0 } else { HELP_FROM };
+        let mut large: Vec<&Vec<String>> = groups.values().filter(|pods| pods.len() > from).collect();
         // A controller that has begun to delete has understood: what we delete from now on it will not replace.
         let begun = Instant::now();
         while !large.is_empty() && begun.elapsed() < stall {
@@ -123,19 +158,19 @@ impl<'a> Runner<'a> {
     }
 
     /// Deletes the rest of these pods in the background, each by its uid and with its own grace period.
-    fn help(&self, groups: &[&Vec<String>]) {
-        let pods: Vec<PlanObject> = groups
-            .iter()
-            .flat_map(|pods| pods.iter())
-            .filter(|pod| !self.tracker.is_going(pod))
-            .filter_map(|pod| self.object(pod).cloned())
-            .collect();
+    fn help(&mut self, groups: &[&Vec<String>]) {
+        let all: Vec<&PlanObject> =
+            groups.iter().flat_map(|pods| pods.iter()).filter_map(|pod| self.object(pod)).collect();
+        let due = |pod: &&&PlanObject| !self.tracker.is_going(&pod.uid) || self.is_to_be_quicker(pod);
+        let pods: Vec<PlanObject> = all.iter().filter(due).map(|&pod| pod.clone()).collect();
         if pods.is_empty() {
             return;
         }
         let (cluster, changes, grace, stop) =
             (self.cluster.clone(), self.sender(), self.grace_period, self.stop.clone());
         tokio::spawn(async move {
+            let begins = stop.clone();
+            let pods = pods.into_iter().take_while(move |_| !begins.is_asked());
             let deletes = stream::iter(pods).map(move |pod| delete_gracefully(cluster.clone(), pod, grace));
             let mut deletes = deletes.buffer_unordered(DELETES_AT_ONCE);
             while let Some((pod, answer)) = deletes.next().await {
@@ -170,7 +205,7 @@ async fn delete_gracefully(
 }
 
 /// Through the subresource; in the object itself where only the subresource is forbidden.
-async fn set_replicas(cluster: &Cluster, object: &PlanObject, replicas: i64) -> Result<(), Failure> {
+pub(super) async fn set_replicas(cluster: &Cluster, object: &PlanObject, replicas: i64) -> Result<(), Failure> {
     let PlanObject { kind, name, uid, .. } = object;
     match cluster.set_scale(kind, name, uid, replicas, Trial::No).await {
         Err(failure) if failure.is_forbidden() => {

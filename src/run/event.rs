@@ -7,6 +7,8 @@ use crate::plan::Wave;
 /// A part of the run, in the order of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
+    /// Telling what would act against the run to keep still. Reversible.
+    Pause,
     /// Scaling to 0 and waiting for the pods. Reversible.
     Drain,
     /// A wave of deletes. Irreversible.
@@ -24,6 +26,7 @@ impl Phase {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Pause => "pause",
             Self::Drain => "drain",
             Self::Wave(wave) => wave.name(),
             Self::Quota => "quota",
@@ -50,6 +53,10 @@ pub struct Blocker {
 pub enum Event {
     /// A phase begins; `total` things are to be done or waited for in it.
     Started { phase: Phase, total: usize },
+    /// An object was told to keep still: `suspended`, `paused`, ….
+    Paused { title: String, how: &'static str },
+    /// An object is as it was before the run.
+    Restored { title: String, how: String },
     /// A workload was asked to go to 0.
     Scaled { title: String, from: i64 },
     /// A delete was accepted for this object.
@@ -62,6 +69,10 @@ pub enum Event {
     Waiting { phase: Phase, waited: Duration, remaining: usize, blockers: Vec<Blocker> },
     /// Something did not go as planned; the run goes on.
     Trouble { title: String, message: String },
+    /// Something was done that only its own flag allows.
+    Forced { title: String, what: String },
+    /// The run was asked to stop.
+    Stopping,
     /// The server sent a warning; each is told once.
     Warning { message: String },
     /// From here on nothing can be put back.

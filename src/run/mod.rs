@@ -4,15 +4,22 @@ mod delete;
 mod diagnose;
 mod drain;
 mod event;
+mod force;
+mod pause;
+mod preflight;
 mod quota;
+mod restore;
 mod runner;
 mod stop;
+mod surroundings;
 mod tracker;
 mod verify;
 
 use std::time::{Duration, Instant};
 
 pub use event::{Blocker, Event, Phase};
+pub use force::cautions;
+pub use preflight::{all_refused, find_wakers, preflight};
 pub use runner::Events;
 pub use stop::Stop;
 
@@ -34,6 +41,10 @@ pub struct Limits {
     pub timeout: Option<Duration>,
     /// Seconds given to each object; none leaves it to the object.
     pub grace_period: Option<i64>,
+    /// Pods that their kubelet does not confirm are taken out of the API all the same.
+    pub force: bool,
+    /// Finalizers that the plan names are taken away from what is stuck.
+    pub remove_finalizers: bool,
     /// A kind that could not be read is accepted as it is.
     pub ignore_unavailable: bool,
     /// A kind that may not be listed counts as one that could not be read.
@@ -56,13 +67,16 @@ pub struct Mission<'a> {
 pub async fn run(mission: Mission<'_>, plan: Plan) -> Report {
     let begun = Instant::now();
     let Mission { cluster, catalog, question, inventory, limits, events, stop } = mission;
-    let mut runner = Runner::new(cluster, &plan, events, stop, limits.timeout, limits.grace_period);
+    let mut runner = Runner::new(cluster, &plan, events, stop, limits);
     let mut ledger = Ledger::open(&runner, inventory);
 
-    let (scaled, waited) = runner.drain().await;
+    let mut waited = runner.pause(catalog).await;
+    if waited != Waited::Stopped {
+        waited = runner.drain().await;
+    }
     if waited == Waited::Stopped {
-        runner.restore(&scaled).await;
-        return interrupted(runner, begun, ledger);
+        let put_back = runner.restore().await;
+        return Report { put_back: Some(put_back), ..interrupted(runner, begun, ledger) };
     }
     runner.tell(Event::Irreversible);
     for wave in Wave::ALL {
@@ -92,6 +106,7 @@ pub async fn run(mission: Mission<'_>, plan: Plan) -> Report {
         phases,
         verified: found.error.is_none(),
         verify_error: found.error,
+        put_back: None,
         took: begun.elapsed(),
         exit: Exit::Done,
         plan,
@@ -127,6 +142,7 @@ fn interrupted(mut runner: Runner<'_>, begun: Instant, ledger: Ledger) -> Report
         phases: std::mem::take(&mut runner.phases),
         verified: false,
         verify_error: None,
+        put_back: None,
         took: begun.elapsed(),
         exit: Exit::Interrupted,
         plan: runner.plan.clone(),

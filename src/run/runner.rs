@@ -1,7 +1,7 @@
 //! The state of a run, and its one way of waiting.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -11,11 +11,11 @@ use tokio::{
     time::{Instant as Due, sleep_until},
 };
 
-use super::{Blocker, Event, Phase, Stop, diagnose::blocker, tracker::Tracker};
+use super::{Blocker, Event, Limits, Phase, Stop, diagnose::blocker, tracker::Tracker};
 use crate::{
-    cluster::{Change, Changes, Cluster, Watch},
+    cluster::{Change, Changes, Cluster, NodeState, Watch},
     inventory::Kind,
-    plan::{Plan, PlanObject},
+    plan::{Plan, PlanObject, Restore},
     report::PhaseTime,
 };
 
@@ -55,9 +55,25 @@ pub(super) struct Runner<'a> {
     pub(super) deadline: Option<Instant>,
     pub(super) timeout: Option<Duration>,
     pub(super) grace_period: Option<i64>,
+    pub(super) force: bool,
+    pub(super) remove_finalizers: bool,
+    /// Uids of pods that were taken out by force.
+    pub(super) forced: HashSet<String>,
+    /// Uids of pods on their way out that were told to be quicker.
+    pub(super) hurried: HashSet<String>,
+    /// Uids of objects whose finalizers were taken away.
+    pub(super) stripped: HashSet<String>,
+    /// What nodes were found to be, and when.
+    pub(super) nodes: HashMap<String, (Instant, NodeState)>,
+    /// Titles of the pods that mount a claim, by its name.
+    pub(super) claim_users: HashMap<String, Vec<String>>,
     /// By uid, what went wrong with an object, in sentences.
     pub(super) troubles: BTreeMap<String, Vec<String>>,
     pub(super) phases: Vec<PhaseTime>,
+    /// By uid, what to go back to as long as that is possible.
+    pub(super) undo: BTreeMap<String, Restore>,
+    /// By uid, what is left alone from the start, and why.
+    pub(super) held: BTreeMap<String, String>,
     /// Uids of what the present phase waits for, and how many of them were last told to be there.
     scope: Vec<String>,
     counted: usize,
@@ -68,17 +84,12 @@ pub(super) struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    pub(super) fn new(
-        cluster: &'a Cluster,
-        plan: &'a Plan,
-        events: Events,
-        stop: Stop,
-        timeout: Option<Duration>,
-        grace_period: Option<i64>,
-    ) -> Self {
+    pub(super) fn new(cluster: &'a Cluster, plan: &'a Plan, events: Events, stop: Stop, limits: &Limits) -> Self {
+        let timeout = limits.timeout;
         let now = Instant::now();
         let (sender, changes) = mpsc::unbounded_channel();
-        Self {
+        let undo = plan.going().filter_map(|object| Some((object.uid.clone(), object.restore.clone()?))).collect();
+        let mut this = Self {
             cluster,
             plan,
             tracker: Tracker::new(plan, now),
@@ -86,7 +97,14 @@ impl<'a> Runner<'a> {
             stop,
             deadline: timeout.map(|timeout| now + timeout),
             timeout,
-            grace_period,
+            grace_period: limits.grace_period,
+            force: limits.force,
+            remove_finalizers: limits.remove_finalizers,
+            forced: HashSet::new(),
+            hurried: HashSet::new(),
+            stripped: HashSet::new(),
+            nodes: HashMap::new(),
+            claim_users: HashMap::new(),
             troubles: BTreeMap::new(),
             phases: Vec::new(),
             scope: Vec::new(),
@@ -95,7 +113,37 @@ impl<'a> Runner<'a> {
             watches: HashMap::new(),
             changes,
             sender,
+            undo,
+            held: BTreeMap::new(),
+        };
+        for object in plan.going() {
+            if let Some(refusal) = &object.refusal {
+                this.hold(object, format!("left alone: the server would refuse to delete it: {refusal}"));
+            }
         }
+        this
+    }
+
+    /// Leaves an object alone, and all that it owns: deleted, it would only be made anew.
+    pub(super) fn hold(&mut self, object: &PlanObject, why: String) {
+        self.trouble(object, why.clone());
+        self.undo.remove(&object.uid);
+        self.held.insert(object.uid.clone(), why);
+        let title = object.title();
+        let mut above = vec![object.uid.clone()];
+        while let Some(owner) = above.pop() {
+            for owned in self.plan.going().filter(|owned| owned.owners.contains(&owner)) {
+                if !self.held.contains_key(&owned.uid) {
+                    self.held.insert(owned.uid.clone(), format!("left alone: it belongs to {title}, which stays"));
+                    self.undo.remove(&owned.uid);
+                    above.push(owned.uid.clone());
+                }
+            }
+        }
+    }
+
+    pub(super) fn is_held(&self, uid: &str) -> bool {
+        self.held.contains_key(uid)
     }
 
     pub(super) fn tell(&self, event: Event) {
@@ -236,10 +284,18 @@ impl<'a> Runner<'a> {
             if bound.stall.is_some_and(|stall| self.has_stalled(&left, begun, stall, now)) {
                 return Waited::Stalled;
             }
+            if self.force || self.remove_finalizers {
+                self.force_on(phase, &left).await;
+                if left.iter().all(|uid| self.tracker.is_gone(uid)) {
+                    continue;
+                }
+            }
             if now.duration_since(told) >= TELL_EVERY {
                 told = now;
                 let remaining = left.len();
-                let blockers = self.blockers(left.into_iter().map(String::as_str), now);
+                let shown: Vec<String> = left.iter().take(BLOCKERS_TOLD).map(ToString::to_string).collect();
+                self.look_around(&shown).await;
+                let blockers = self.blockers(shown.iter().map(String::as_str), now);
                 self.tell(Event::Waiting { phase, waited: now.duration_since(begun), remaining, blockers });
             }
             self.watch_for(uids);
@@ -261,7 +317,8 @@ impl<'a> Runner<'a> {
         uids.into_iter()
             .filter_map(|uid| {
                 let troubles = self.troubles.get(uid).map_or(&[][..], Vec::as_slice);
-                Some(blocker(self.object(uid)?, self.tracker.get(uid)?, troubles, now))
+                let object = self.object(uid)?;
+                Some(blocker(object, self.tracker.get(uid)?, troubles, &self.around(object), now))
             })
             .take(BLOCKERS_TOLD)
             .collect()

@@ -36,6 +36,11 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
+    /// How long nothing about it has changed.
+    pub(super) fn quiet_for(&self, now: Instant) -> Duration {
+        now.duration_since(self.changed)
+    }
+
     /// What is left of its grace period; none once that is over, or where there is none.
     pub(super) fn grace_left(&self, now: Instant) -> Option<Duration> {
         let end = self.deleting_since? + Duration::from_secs(u64::try_from(self.grace?).ok()?);
@@ -186,6 +191,9 @@ mod tests {
             uses: Vec::new(),
             finished: false,
             node: None,
+            precaution: None,
+            restore: None,
+            refusal: None,
         }
     }
 

@@ -21,6 +21,8 @@ use crate::{
 const SETTLE: Duration = Duration::from_secs(2);
 /// Children of deleted owners are swept this many times, and no more: what keeps coming back has a maker.
 const SWEEPS: usize = 2;
+/// Objects whose surroundings and makers are looked for; more would be a long wait for little.
+const LOOKED_AROUND: usize = 20;
 /// For a quota's status to follow the last deletes.
 const QUOTA_SETTLES: Duration = Duration::from_secs(10);
 
@@ -52,7 +54,12 @@ impl Runner<'_> {
             };
             let born = self.born(&inventory, question);
             if born.is_empty() || swept == SWEEPS || self.stop.is_asked() {
-                break self.compare(&inventory, question, unseen);
+                let there = self.plan.going().filter(|object| inventory.find(&object.uid).is_some());
+                let there: Vec<String> = there.take(LOOKED_AROUND).map(|object| object.uid.clone()).collect();
+                self.look_around(&there).await;
+                let mut found = self.compare(&inventory, question, unseen);
+                self.name_makers(&mut found).await;
+                break found;
             }
             swept += 1;
             self.sweep(&born).await;
@@ -62,6 +69,21 @@ impl Runner<'_> {
         }
         self.end(Phase::Verify, begun);
         found
+    }
+
+    /// Who made what came back.
+    async fn name_makers(&self, found: &mut Verification) {
+        let came_back =
+            self.plan.objects.iter().zip(&mut found.outcomes).filter_map(|(object, outcome)| match outcome {
+                Outcome::Recreated { by, .. } => Some((object, by)),
+                _ => None,
+            });
+        for (object, by) in came_back.take(LOOKED_AROUND) {
+            *by = self.cluster.maker(&object.kind, &object.name).await;
+        }
+        for newcomer in found.newcomers.iter_mut().take(LOOKED_AROUND) {
+            newcomer.by = self.cluster.maker(&newcomer.kind, &newcomer.name).await;
+        }
     }
 
     /// What is there only because a planned object, now gone, made it: a ReplicaSet born while its Deployment went.
@@ -122,7 +144,7 @@ impl Runner<'_> {
         let mut finalizers = seen.map(|seen| seen.finalizers.clone()).unwrap_or_default();
         let mut blocked_by = troubles.to_vec();
         if let Some(tracked) = self.tracker.get(&object.uid) {
-            blocked_by = super::diagnose::causes(object, tracked, troubles, Instant::now());
+            blocked_by = super::diagnose::causes(object, tracked, troubles, &self.around(object), Instant::now());
             if seen.is_none() {
                 finalizers.clone_from(&tracked.finalizers);
             }
@@ -193,7 +215,13 @@ impl Runner<'_> {
             .filter(|(index, _)| !named.contains(index))
             .map(|(index, why)| {
                 let object = &inventory.objects()[index];
-                Newcomer { title: object.title(), uid: object.uid.clone(), why }
+                Newcomer {
+                    kind: object.kind.clone(),
+                    name: object.name.clone(),
+                    uid: object.uid.clone(),
+                    why,
+                    by: None,
+                }
             })
             .collect();
         Verification { outcomes, newcomers, unseen, error: None }

@@ -2,14 +2,24 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod backup;
+mod belongs;
+mod comeback;
 mod completion;
+mod consent;
+mod guards;
 mod harness;
 mod held;
+mod listing;
+mod pause;
+mod preflight;
 mod refusals;
+mod running;
 mod sharing;
 mod skew;
 mod stories;
 mod streams;
+mod stuck;
 mod terminal;
 mod trouble;
 mod typed;

@@ -12,16 +12,16 @@ use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use crate::harness::{PROGRAM, World};
 
 /// The program on a terminal of its own.
-struct Screen {
+pub struct Screen {
     parser: Arc<Mutex<vt100::Parser>>,
     raw: Arc<Mutex<Vec<u8>>>,
     writer: Box<dyn std::io::Write + Send>,
     child: Box<dyn portable_pty::Child + Send + Sync>,
-    _master: Box<dyn portable_pty::MasterPty + Send>,
+    master: Box<dyn portable_pty::MasterPty + Send>,
 }
 
 impl Screen {
-    fn run(world: &World, columns: u16, arguments: &[&str]) -> Self {
+    pub fn run(world: &World, columns: u16, arguments: &[&str]) -> Self {
         let size = PtySize { rows: 60, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(PROGRAM);
@@ -45,19 +45,29 @@ impl Screen {
                 bytes.lock().unwrap().extend_from_slice(&buffer[..count]);
             }
         });
-        Self { parser, raw, writer, child, _master: pair.master }
+        Self { parser, raw, writer, child, master: pair.master }
     }
 
-    fn text(&self) -> String {
+    pub fn process_id(&self) -> u32 {
+        self.child.process_id().unwrap()
+    }
+
+    /// Whether the terminal shows what is typed, as it does before and after a question.
+    pub fn echoes(&self) -> bool {
+        let terminal = self.master.get_termios().unwrap();
+        format!("{:?}", terminal.local_flags).contains("ECHO")
+    }
+
+    pub fn text(&self) -> String {
         self.parser.lock().unwrap().screen().contents()
     }
 
-    fn cursor_is_hidden(&self) -> bool {
+    pub fn cursor_is_hidden(&self) -> bool {
         self.parser.lock().unwrap().screen().hide_cursor()
     }
 
     #[track_caller]
-    fn until(&self, text: &str) -> String {
+    pub fn until(&self, text: &str) -> String {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(30) {
             let screen = self.text();
@@ -69,11 +79,11 @@ impl Screen {
         panic!("no {text:?} on the screen:\n{}", self.text());
     }
 
-    fn types(&mut self, keys: &str) {
+    pub fn types(&mut self, keys: &str) {
         self.writer.write_all(keys.as_bytes()).unwrap();
     }
 
-    fn ends(&mut self) -> u32 {
+    pub fn ends(&mut self) -> u32 {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(60) {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -94,7 +104,7 @@ fn small_application(story: &str) -> World {
     world
 }
 
-const QUESTION: &str = "Nothing deleted can be brought back. [y/N]";
+pub const QUESTION: &str = "Nothing deleted can be brought back. [y/N]";
 
 #[test]
 fn the_plan_the_question_and_the_end_fit_the_terminal() {

@@ -57,10 +57,14 @@ impl Live {
                 running.more = remaining.saturating_sub(blockers.len());
             }),
             Event::Finished { phase, took } => self.finish(*phase, *took, tally),
-            Event::Trouble { .. } | Event::Warning { .. } => self.say(event, Tone::Yellow),
+            Event::Trouble { .. }
+            | Event::Warning { .. }
+            | Event::Restored { .. }
+            | Event::Forced { .. }
+            | Event::Stopping => self.say(event, Tone::Yellow),
             Event::Irreversible => self.say(event, Tone::Plain),
             // The counts tell it.
-            Event::Scaled { .. } | Event::Deleted { .. } => {}
+            Event::Paused { .. } | Event::Scaled { .. } | Event::Deleted { .. } => {}
         }
     }
 

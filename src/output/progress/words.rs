@@ -16,6 +16,7 @@ pub(super) fn line(event: &Event, tally: &Tally) -> Option<String> {
     let line = match event {
         Event::Started { .. } | Event::Gone { .. } | Event::Remaining { .. } => return None,
         Event::Scaled { title, from } => format!("scaled {title} from {from} to 0"),
+        Event::Paused { title, how } => format!("{title} {how}"),
         Event::Deleted { title } => format!("deleting {title}"),
         Event::Waiting { phase, waited, remaining, blockers } => waiting(*phase, *waited, *remaining, blockers),
         Event::Finished { phase, took } => finished(*phase, tally.of(*phase), *took)?,
@@ -29,7 +30,10 @@ pub(super) fn remark(event: &Event) -> Option<String> {
     let line = match event {
         Event::Trouble { title, message } if title.is_empty() => format!("trouble: {message}"),
         Event::Trouble { title, message } => format!("trouble: {title}: {message}"),
+        Event::Restored { title, how } => format!("restored {title}: {how}"),
         Event::Warning { message } => format!("warning: {message}"),
+        Event::Forced { title, what } => format!("forced {title}: {what}"),
+        Event::Stopping => "stopping: nothing new is begun (once more to leave at once)".into(),
         Event::Irreversible => "from here on nothing can be put back".into(),
         _ => return None,
     };
@@ -46,6 +50,8 @@ pub(super) fn finished(phase: Phase, count: Count, duration: Duration) -> Option
     }
     Some(match (phase, remaining) {
         _ if total == 0 => return None,
+        (Phase::Pause, 0) => format!("paused {} in {took}", things(phase, total)),
+        (Phase::Pause, _) => format!("paused {} of {} in {took}", total - remaining.min(total), things(phase, total)),
         (Phase::Drain, 0) => format!("drained {} in {took}", things(phase, total)),
         (Phase::Quota, 0) => format!("quota released in {took}"),
         (Phase::Quota, _) => format!("quota not released after {took}"),
@@ -60,6 +66,7 @@ pub(super) fn doing(phase: Phase, count: Count) -> String {
     match phase {
         Phase::Verify => "looking again".into(),
         Phase::Quota => "waiting for the release".into(),
+        Phase::Pause => format!("pausing {}", things(phase, total)),
         _ if total == 0 => String::new(),
         _ => format!("{} of {} gone", total.saturating_sub(remaining), things(phase, total)),
     }

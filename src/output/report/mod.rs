@@ -12,7 +12,7 @@ use super::{
 use crate::{
     exit::Exit,
     plan::PlanObject,
-    report::{Outcome, QuotaChange, Report},
+    report::{Outcome, PutBack, QuotaChange, Report},
 };
 
 /// The closing lines, each ended.
@@ -35,6 +35,9 @@ pub fn render(report: &Report, look: &Look) -> String {
     }
     for change in report.quota.iter().filter(|change| change.released || !interrupted) {
         text.line(&quota(change, counts.pods_left, look.unicode));
+    }
+    if let Some(all) = &report.put_back {
+        put_back(report, all, &mut text);
     }
     if !complete || interrupted {
         next(report, &mut text);
@@ -66,7 +69,7 @@ impl Counts {
             new: report.newcomers.len(),
             unreleased: report.quota.iter().filter(|change| !change.released).count(),
             pods_left: still_there(report).any(|(object, _)| pod_left(object))
-                || report.newcomers.iter().any(|newcomer| newcomer.title.starts_with("Pod/")),
+                || report.newcomers.iter().any(|newcomer| newcomer.kind.is("", "Pod")),
         }
     }
 
@@ -92,6 +95,14 @@ fn headline(report: &Report, counts: &Counts) -> (Tone, &'static str, String) {
     let subject = format!("{what} in namespace \"{namespace}\"");
     let (gone, total, time) = (counts.gone, counts.total(), took(report.took));
     let kept = if counts.kept > 0 { format!(", {} kept", counts.kept) } else { String::new() };
+    if let Some(all) = &report.put_back {
+        let what = match (all.is_empty(), all.iter().all(|one| one.error.is_none())) {
+            (true, _) => "nothing was changed",
+            (false, true) => "nothing was deleted, and what was paused or scaled down is put back",
+            (false, false) => "nothing was deleted, but not everything could be put back",
+        };
+        return (Tone::Red, "Interrupted:", format!("{subject}: {what}."));
+    }
     if report.exit == Exit::Interrupted {
         return (Tone::Red, "Interrupted:", format!("{subject}: {gone} of {} gone after {time}.", objects(total)));
     }
@@ -152,9 +163,28 @@ fn left(report: &Report, text: &mut Text) {
     let mut title = Some("New since the plan:");
     for newcomer in &report.newcomers {
         text.title(title.take());
-        text.item(&newcomer.title);
+        text.item(&newcomer.title());
         let why = if newcomer.why.is_empty() { String::new() } else { format!("{}, ", newcomer.why) };
-        text.detail(&format!("{why}uid {}", newcomer.uid));
+        let by = newcomer.by.as_ref().map(|by| format!("made by {by}, ")).unwrap_or_default();
+        text.detail(&format!("{why}{by}uid {}", newcomer.uid));
+    }
+}
+
+/// What could not be put back, and how to do so by hand.
+fn put_back(report: &Report, all: &[PutBack], text: &mut Text) {
+    let mut title = Some("Not put back:");
+    for one in all {
+        let Some(error) = &one.error else { continue };
+        text.title(title.take());
+        text.item(&one.title);
+        text.detail(error);
+    }
+    let mut title = Some("To put it back by hand:");
+    for one in all.iter().filter(|one| one.error.is_some()) {
+        if let Some(replicas) = one.replicas {
+            text.title(title.take());
+            text.command(&command::scale(&report.plan, &one.resource, replicas));
+        }
     }
 }
 
@@ -205,10 +235,8 @@ fn next(report: &Report, text: &mut Text) {
     }
     let mut names: Vec<String> =
         still_there(report).map(|(object, _)| format!("{}/{}", object.kind.resource(), object.name)).collect();
-    names.extend(report.newcomers.iter().map(|newcomer| match newcomer.title.split_once('/') {
-        Some((kind, name)) => format!("{}/{name}", kind.to_lowercase()),
-        None => newcomer.title.clone(),
-    }));
+    let newcomers = report.newcomers.iter();
+    names.extend(newcomers.map(|newcomer| format!("{}/{}", newcomer.kind.resource(), newcomer.name)));
     if names.is_empty() {
         text.title(Some("To see what the quota counts:"));
         if let Some(change) = report.quota.iter().find(|change| !change.released) {

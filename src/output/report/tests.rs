@@ -1,7 +1,10 @@
 //! The closing lines, word for word.
 
 use super::*;
-use crate::{output::sample, report::Newcomer};
+use crate::{
+    output::sample,
+    report::{Newcomer, PutBack},
+};
 
 const PLAIN: Look = Look { width: None, color: false, unicode: true, wide: false };
 
@@ -78,7 +81,7 @@ fn what_is_left_is_named_with_what_holds_it_and_what_to_do() {
         };
         report.outcomes[2] = Outcome::Recreated { uid: "1234".into(), by: Some("kube-controller-manager".into()) };
         report.newcomers =
-            vec![Newcomer { title: "Pod/late".into(), uid: "5678".into(), why: "label app=demo".into() }];
+            vec![Newcomer { name: "late".into(), uid: "5678".into(), by: Some("argocd".into()), ..sample::newcomer() }];
         report.quota = vec![cpu("1", false, 30.0)];
     });
     assert_eq!(
@@ -96,10 +99,10 @@ Came back:
     made by kube-controller-manager, new uid 1234
 New since the plan:
   Pod/late
-    label app=demo, uid 5678
+    label app=demo, made by argocd, uid 5678
 quota \"quota\" still counts requests.cpu 1: pods are left
 To see what is there:
-  kubectl get replicasets.apps/deployment-demo-54c9846b78 pods/deployment-demo-54c9846b78-a pod/late -n xxx \
+  kubectl get replicasets.apps/deployment-demo-54c9846b78 pods/deployment-demo-54c9846b78-a pods/late -n xxx \
 --context prod-eu -o yaml
 To go on once nothing holds it:
   kubectl purge app demo -n xxx --context prod-eu
@@ -200,4 +203,45 @@ fn at_40_columns_sentences_wrap_and_names_do_not() {
     );
     let mut sentences = text.lines().filter(|line| !line.contains("kubectl"));
     assert!(sentences.all(|line| line.chars().count() <= 40), "{text}");
+}
+
+#[test]
+fn an_interrupted_drain_says_that_everything_is_put_back() {
+    let put_back = |error: Option<&str>| PutBack {
+        title: "Deployment/demo".into(),
+        resource: "deployments.apps/demo".into(),
+        replicas: Some(3),
+        error: error.map(Into::into),
+    };
+    let text = |put_back| {
+        shown(|report| {
+            report.exit = Exit::Interrupted;
+            report.put_back = Some(put_back);
+        })
+    };
+    assert_eq!(
+        text(vec![put_back(None)]),
+        "\
+Interrupted: application \"demo\" in namespace \"xxx\": nothing was deleted, and what was paused or scaled down is \
+put back.
+To go on:
+  kubectl purge app demo -n xxx --context prod-eu
+"
+    );
+    assert_eq!(
+        text(vec![put_back(Some("timed out"))]),
+        "\
+Interrupted: application \"demo\" in namespace \"xxx\": nothing was deleted, but not everything could be put back.
+Not put back:
+  Deployment/demo
+    timed out
+To put it back by hand:
+  kubectl scale deployments.apps/demo --replicas=3 -n xxx --context prod-eu
+To go on:
+  kubectl purge app demo -n xxx --context prod-eu
+"
+    );
+    assert!(
+        text(Vec::new()).starts_with("Interrupted: application \"demo\" in namespace \"xxx\": nothing was changed.")
+    );
 }

@@ -1,0 +1,89 @@
+//! What an object was before the run touched it, as it is noted on the object itself: whoever comes after a run that
+//! was killed can go on, or put it back.
+
+use serde::{Deserialize, Serialize};
+
+use crate::inventory::ClaimPolicy;
+
+/// The state to go back to. Only what was changed is given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Restore {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i64>,
+    /// It was suspended for the run, or paused by KEDA's annotation.
+    #[serde(skip_serializing_if = "is_false")]
+    pub paused: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claims: Option<ClaimPolicy>,
+    /// Manifests of autoscalers of this workload that had to go before it was scaled down.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub autoscalers: Vec<serde_json::Value>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl Restore {
+    /// The annotation that holds it, as JSON.
+    pub const ANNOTATION: &'static str = "kubectl-purge/restore";
+
+    /// Reads the annotation; none where it holds nothing of ours.
+    #[must_use]
+    pub fn parse(annotation: &str) -> Option<Self> {
+        serde_json::from_str::<Self>(annotation).ok().filter(|restore| !restore.is_empty())
+    }
+
+    /// Whether there is nothing to go back to.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The annotation's value.
+    #[must_use]
+    pub fn to_annotation(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// What an earlier run has done, as a note in the plan.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let mut did = Vec::new();
+        if let Some(replicas) = self.replicas {
+            did.push(format!("scaled it down from {replicas}"));
+        }
+        if self.paused {
+            did.push("paused it".to_owned());
+        }
+        if self.claims.is_some() {
+            did.push("made it retain its claims".to_owned());
+        }
+        if !self.autoscalers.is_empty() {
+            did.push("deleted its autoscaler".to_owned());
+        }
+        format!("an earlier purge {}", did.join(" and "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_is_read_back() {
+        let restore = Restore { replicas: Some(3), paused: true, ..Restore::default() };
+        assert_eq!(restore.to_annotation(), r#"{"replicas":3,"paused":true}"#);
+        assert_eq!(Restore::parse(&restore.to_annotation()), Some(restore.clone()));
+        assert_eq!(restore.sentence(), "an earlier purge scaled it down from 3 and paused it");
+    }
+
+    #[test]
+    fn what_is_none_of_ours_is_nothing() {
+        for text in ["", "{}", "true", "[]", "{\"other\":1}"] {
+            assert_eq!(Restore::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Every write of a plan tried before the question: what the server would refuse is in the plan, not a surprise
+//! half-way.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::Duration,
+};
+
+use futures_util::{StreamExt as _, stream};
+use serde_json::json;
+use tokio::time::{Instant, timeout_at};
+
+use crate::{
+    cluster::{Cluster, Deletion, Failure, Trial},
+    plan::{Action, Plan, PlanObject, Precaution, Scale, Wave},
+};
+
+/// Objects of one kind that are tried; of more, so many.
+const OF_A_KIND: usize = 50;
+/// Trials in flight at once.
+const AT_ONCE: usize = 32;
+/// For all trials together: somebody waits for the plan.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// A write that the run would send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Write {
+    Delete,
+    Scale(Scale),
+    Precaution,
+}
+
+/// What an answer to a trial means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Verdict {
+    Granted,
+    /// In the server's words.
+    Refused(String),
+    /// It could not be tried; no more is known than before.
+    Untried(String),
+}
+
+/// Marks the autoscalers of the plan that could wake a workload from 0: only their specs say which.
+pub async fn find_wakers(cluster: &Cluster, plan: &mut Plan) {
+    if plan.objects.iter().all(|object| object.scale.is_none()) {
+        return;
+    }
+    for object in &mut plan.objects {
+        let due = object.goes() && !object.terminating && object.kind.is("autoscaling", "HorizontalPodAutoscaler");
+        if !due {
+            continue;
+        }
+        if let Ok(Some(manifest)) = cluster.manifest(&object.kind, &object.name).await
+            && manifest["spec"]["minReplicas"] == 0
+        {
+            object.notes.push(Precaution::DeleteFirst.sentence());
+            object.precaution = Some(Precaution::DeleteFirst);
+        }
+    }
+}
+
+/// Tries every write of the plan with `dryRun=All`, and puts into the plan what would be refused.
+pub async fn preflight(cluster: &Cluster, plan: &mut Plan) {
+    let (writes, sampled) = writes(plan);
+    plan.warnings.extend(sampled);
+    let total = writes.len();
+    let objects = &plan.objects;
+    let requests = writes.into_iter().map(|(index, write)| async move {
+        let object = &objects[index];
+        (index, write, judge(object, write, try_out(cluster, object, write).await))
+    });
+    let mut answers = stream::iter(requests).buffer_unordered(AT_ONCE);
+    let until = Instant::now() + LIMIT;
+    let mut verdicts = Vec::new();
+    while let Ok(Some(answer)) = timeout_at(until, answers.next()).await {
+        verdicts.push(answer);
+    }
+    drop(answers);
+    let mut untried: Vec<String> =
+        (verdicts.len()..total).map(|_| format!("no answer within {}s", LIMIT.as_secs())).collect();
+    verdicts.sort_by_key(|(index, ..)| *index);
+    for (index, write, verdict) in verdicts {
+        match verdict {
+            Verdict::Granted => {}
+            Verdict::Refused(words) => refuse(&mut plan.objects[index], write, words),
+            Verdict::Untried(words) => untried.push(words),
+        }
+    }
+    plan.warnings.extend(warnings(plan, &untried));
+}
+
+/// The writes to be tried, by the object's position, and what to say of kinds of which not all are.
+fn writes(plan: &Plan) -> (Vec<(usize, Write)>, Vec<String>) {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut writes = Vec::new();
+    for (index, object) in plan.objects.iter().enumerate().filter(|(_, object)| object.goes() && !object.terminating) {
+        let count = counts.entry(object.kind.resource()).or_default();
+        *count += 1;
+        if *count > OF_A_KIND {
+            continue;
+        }
+        // Endpoints are left to their controller.
+        if object.wave != Wave::Services || object.action != Action::Cascade {
+            writes.push((index, Write::Delete));
+        }
+        writes.extend(object.scale.map(|scale| (index, Write::Scale(scale))));
+        writes.extend(object.precaution.as_ref().map(|_| (index, Write::Precaution)));
+    }
+    let sampled = counts
+        .into_iter()
+        .filter(|(_, count)| *count > OF_A_KIND)
+        .map(|(resource, count)| format!("of {count} {resource}, the deletion of {OF_A_KIND} was tried"))
+        .collect();
+    (writes, sampled)
+}
+
+async fn try_out(cluster: &Cluster, object: &PlanObject, write: Write) -> Result<(), Failure> {
+    let PlanObject { kind, name, uid, .. } = object;
+    match (write, &object.precaution) {
+        (Write::Scale(scale), _) => match cluster.set_scale(kind, name, uid, scale.to, Trial::Yes).await {
+            Err(failure) if failure.is_forbidden() => {
+                cluster.set_replicas(kind, name, uid, scale.to, Trial::Yes).await.map_err(|_| failure)
+            }
+            answer => answer,
+        },
+        (Write::Precaution, Some(Precaution::Suspend)) => {
+            cluster.merge(kind, name, uid, json!({ "spec": { "suspend": true } }), Trial::Yes).await
+        }
+        (Write::Precaution, Some(Precaution::Pause { key, value })) => {
+            let patch = json!({ "metadata": { "annotations": { (*key): value } } });
+            cluster.merge(kind, name, uid, patch, Trial::Yes).await
+        }
+        (Write::Precaution, Some(Precaution::RetainClaims(_))) => {
+            let policy = json!({ "whenDeleted": "Retain", "whenScaled": "Retain" });
+            let patch = json!({ "spec": { "persistentVolumeClaimRetentionPolicy": policy } });
+            cluster.merge(kind, name, uid, patch, Trial::Yes).await
+        }
+        // An autoscaler that goes first is deleted, and that is tried as such.
+        (Write::Precaution, _) => Ok(()),
+        (Write::Delete, _) => {
+            let deletion = Deletion { uid, resource_version: None, grace_period: None, trial: Trial::Yes };
+            cluster.delete(kind, name, &deletion).await.map(drop)
+        }
+    }
+}
+
+fn judge(object: &PlanObject, write: Write, answer: Result<(), Failure>) -> Verdict {
+    let Err(failure) = answer else { return Verdict::Granted };
+    let words = failure.to_string();
+    match failure.code() {
+        // It has gone or changed meanwhile: the run sees to that.
+        Some(404 | 409) => Verdict::Granted,
+        // A webhook with side effects can't be tried; nor can it when this server knows no dry run of it.
+        Some(400) if words.contains("does not support dry run") => Verdict::Untried(words),
+        // What goes with its owner is deleted by the garbage collector, whatever this user may do.
+        Some(403) if object.action == Action::Cascade && write == Write::Delete && is_rbac(&words) => Verdict::Granted,
+        Some(500) if words.contains("webhook") => Verdict::Refused(words),
+        _ if failure.is_passing() => Verdict::Untried(words),
+        _ => Verdict::Refused(words),
+    }
+}
+
+/// The authorizer's words, not those of an admission plugin. Source: `k8s.io/apiserver` `handlers/responsewriters`.
+fn is_rbac(words: &str) -> bool {
+    words.contains("\" cannot ")
+}
+
+fn refuse(object: &mut PlanObject, write: Write, words: String) {
+    match (write, &object.precaution) {
+        (Write::Delete, _) => {
+            object.notes.push(format!("the server would refuse: {words}"));
+            object.refusal = Some(words);
+        }
+        (Write::Scale(_), _) => {
+            object.notes.push(format!("deleted without scaling down, which the server would refuse: {words}"));
+        }
+        (Write::Precaution, Some(Precaution::RetainClaims(_))) => {
+            let words = format!("its policy for claims can't be changed: {words}");
+            object.notes.push(format!("stays, or its claims would be destroyed; the server would refuse: {words}"));
+            object.refusal.get_or_insert(words);
+        }
+        (Write::Precaution, _) => {
+            object.notes.push(format!("not possible, the server would refuse: {words}"));
+        }
+    }
+}
+
+fn warnings(plan: &Plan, untried: &[String]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    match plan.going().filter(|object| object.refusal.is_some()).count() {
+        0 => {}
+        1 => warnings.push("the server would refuse to delete 1 object: it stays, with all that it owns".to_owned()),
+        count => warnings
+            .push(format!("the server would refuse to delete {count} objects: they stay, with all that they own")),
+    }
+    if let Some(first) = untried.first() {
+        let writes = if untried.len() == 1 { "1 write".to_owned() } else { format!("{} writes", untried.len()) };
+        warnings.push(format!("{writes} could not be tried beforehand: {first}"));
+    }
+    warnings
+}
+
+/// The first of the server's words, where nothing of the plan would be granted: there is nothing to begin.
+#[must_use]
+pub fn all_refused(plan: &Plan) -> Option<&str> {
+    let refused: HashSet<&str> =
+        plan.going().filter(|object| object.refusal.is_some()).map(|object| object.uid.as_str()).collect();
+    let first = plan.going().find_map(|object| object.refusal.as_deref())?;
+    let stays =
+        |object: &PlanObject| refused.contains(object.uid.as_str()) || has_refused_above(plan, object, &refused);
+    plan.going().all(stays).then_some(first)
+}
+
+/// Whether an owner further up would be refused.
+fn has_refused_above(plan: &Plan, object: &PlanObject, refused: &HashSet<&str>) -> bool {
+    let mut seen: HashSet<&str> = HashSet::new();
+    let mut above: Vec<&str> = object.owners.iter().map(String::as_str).collect();
+    while let Some(owner) = above.pop() {
+        if refused.contains(owner) {
+            return true;
+        }
+        if seen.insert(owner) {
+            let next = plan.going().filter(|object| object.uid == owner);
+            above.extend(next.flat_map(|object| object.owners.iter().map(String::as_str)));
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::sample;
+
+    fn failure(code: u16, message: &str) -> Failure {
+        Failure::Api { code, reason: String::new(), message: message.into(), retry_after: None }
+    }
+
+    fn verdict(action: Action, code: u16, message: &str) -> Verdict {
+        let mut object = sample::pod("web-a", "web");
+        object.action = action;
+        judge(&object, Write::Delete, Err(failure(code, message)))
+    }
+
+    #[test]
+    fn what_has_gone_or_changed_is_no_refusal() {
+        assert_eq!(verdict(Action::Delete, 404, "gone"), Verdict::Granted);
+        assert_eq!(verdict(Action::Delete, 409, "uid"), Verdict::Granted);
+    }
+
+    #[test]
+    fn what_goes_with_its_owner_needs_no_right_of_ours_but_a_policy_binds_the_collector_too() {
+        let rbac = "pods \"web-a\" is forbidden: User \"jane\" cannot delete resource \"pods\"";
+        assert_eq!(verdict(Action::Cascade, 403, rbac), Verdict::Granted);
+        assert_eq!(verdict(Action::Delete, 403, rbac), Verdict::Refused(rbac.into()));
+        assert!(matches!(verdict(Action::Cascade, 422, "denied request"), Verdict::Refused(_)));
+    }
+
+    #[test]
+    fn a_dead_webhook_refuses_and_a_busy_server_does_not() {
+        assert!(matches!(verdict(Action::Delete, 500, "failed calling webhook \"x\""), Verdict::Refused(_)));
+        assert!(matches!(verdict(Action::Delete, 503, "unavailable"), Verdict::Untried(_)));
+        let dry = "admission webhook \"x\" does not support dry run";
+        assert!(matches!(verdict(Action::Delete, 400, dry), Verdict::Untried(_)));
+    }
+
+    #[test]
+    fn of_many_only_some_are_tried_and_that_is_said() {
+        let mut plan = sample::plan();
+        plan.objects.extend((0..60).map(|number| sample::pod(&format!("p-{number}"), "web")));
+        let (writes, sampled) = writes(&plan);
+        assert_eq!(sampled, ["of 63 pods, the deletion of 50 was tried"]);
+        assert_eq!(writes.iter().filter(|(index, _)| plan.objects[*index].kind.kind == "Pod").count(), OF_A_KIND);
+        assert_eq!(writes.iter().filter(|(_, write)| matches!(write, Write::Scale(_))).count(), 1);
+    }
+
+    #[test]
+    fn a_plan_of_which_nothing_would_be_granted_is_hopeless() {
+        let mut plan = sample::plan();
+        assert_eq!(all_refused(&plan), None);
+        for object in plan.objects.iter_mut().filter(|object| object.action == Action::Delete) {
+            object.refusal = Some("no".into());
+        }
+        assert_eq!(all_refused(&plan), Some("no"));
+    }
+}

@@ -1,0 +1,183 @@
+//! What does not go by itself: who is to clear it is named, nothing else waits for it, and force has its own flags.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use crate::harness::World;
+
+const BALANCER: &str = "service.kubernetes.io/load-balancer-cleanup";
+
+#[test]
+fn a_service_whose_cloud_controller_is_gone_is_named_and_only_its_flag_takes_the_finalizer() {
+    let world = World::new("balancer");
+    world.deployment("web", "demo", 1);
+    world.apply(&format!(
+        "
+apiVersion: v1
+kind: Service
+metadata: {{ name: web, labels: {{ app: demo }}, finalizers: [{BALANCER}] }}
+spec: {{ selector: {{ app: demo }}, ports: [ {{ port: 80 }} ] }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{ name: settings, labels: {{ app: demo }} }}
+"
+    ));
+    world.until_running("app=demo", 1);
+
+    let run = world.purge(&["app", "demo", "--yes", "--timeout", "4s"]).exits(4);
+    run.says("Service/web").says(&format!("finalizer {BALANCER}: the cloud's service controller has not finished"));
+    assert_eq!(world.names("deployments,pods,services,configmaps"), ["configmap/kube-root-ca.crt", "service/web"]);
+
+    // A second run sees it on its way out, and does not say that nothing is there.
+    world.purge(&["app", "demo", "--yes", "--timeout", "2s"]).exits(4).says("Terminating").says("1 left");
+
+    let run = world.purge(&["app", "demo", "--yes", "--remove-finalizers", "--timeout", "20s"]).exits(0);
+    let caution =
+        format!("--remove-finalizers may take {BALANCER} off Service/web: the load balancer stays, and is paid for");
+    run.says(&caution).complains(&format!("forced Service/web: finalizer {BALANCER} taken away"));
+    assert_eq!(world.names("services"), [""; 0]);
+}
+
+#[test]
+fn an_ingress_keeps_its_service_until_its_controller_has_cleaned_up() {
+    let world = World::new("ingress");
+    world.apply(
+        "
+apiVersion: v1
+kind: Service
+metadata: { name: web, labels: { app: demo } }
+spec: { ports: [ { port: 80 } ] }
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: web, labels: { app: demo }, finalizers: [ingress.demo.example/resources] }
+spec: { defaultBackend: { service: { name: web, port: { number: 80 } } } }
+",
+    );
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // Its controller, which needs the Service.
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(300));
+                let ingresses = world.get("ingresses");
+                let leaving = ingresses["items"][0]["metadata"]["deletionTimestamp"].is_string();
+                if leaving && !world.names("services").is_empty() {
+                    let patch = r#"{"metadata":{"finalizers":null}}"#;
+                    world.kubectl(&["patch", "ingress", "web", "--type=merge", "-p", patch]);
+                    return;
+                }
+            }
+        });
+        let run = world.purge(&["app", "demo", "--yes", "--timeout", "30s"]);
+        over.store(true, Ordering::Relaxed);
+        run.exits(0);
+    });
+    assert_eq!(world.names("services,ingresses"), [""; 0]);
+}
+
+#[test]
+fn a_pod_on_a_dead_node_is_named_with_its_node_and_forced_only_when_asked() {
+    let world = World::new("dead-node");
+    let node = format!("dead-{}", world.namespace);
+    world.plane.add_dead_node(&node).unwrap();
+    world.apply(&format!(
+        "
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {{ name: db, labels: {{ app: demo }} }}
+spec:
+  replicas: 1
+  serviceName: db
+  selector: {{ matchLabels: {{ app: demo }} }}
+  template:
+    metadata: {{ labels: {{ app: demo }} }}
+    spec: {{ nodeName: {node}, terminationGracePeriodSeconds: 1, containers: [ {{ name: main, image: demo }} ] }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{ name: settings, labels: {{ app: demo }} }}
+"
+    ));
+    world.until("the pod", || (world.names("pods").len() == 1).then_some(()));
+    let run = world.purge(&["app", "demo", "--yes", "--timeout", "8s"]).exits(4);
+    run.says("Pod/db-0").says(&format!("its node {node} is not ready"));
+    assert_eq!(world.names("statefulsets,pods,configmaps"), ["configmap/kube-root-ca.crt", "pod/db-0"]);
+
+    let run = world.purge(&["app", "demo", "--yes", "--force", "--timeout", "30s"]).exits(0);
+    run.complains("forced Pod/db-0: taken out by force");
+    assert_eq!(world.names("pods"), [""; 0]);
+    let _ = world.plane.kubectl(&["delete", "node", &node]);
+}
+
+#[test]
+fn force_warns_of_two_writers_to_one_volume() {
+    let world = World::new("two-writers");
+    world.apply(
+        "
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: { name: db, labels: { app: demo } }
+spec: { replicas: 0, serviceName: db, selector: { matchLabels: { app: demo } }, template: { metadata: { labels: { app: demo } }, spec: { containers: [ { name: main, image: demo } ] } } }
+",
+    );
+    world.purge(&["app", "demo", "--dry-run", "--force"]).exits(0).says("warning: --force: if a pod of StatefulSet/db");
+}
+
+#[test]
+fn pods_that_have_ended_are_deleted_and_not_waited_for() {
+    let world = World::new("ended");
+    world.deployment("web", "demo", 3);
+    world.until_running("app=demo", 3);
+    let pods = world.names("pods");
+    // An evicted one of the ReplicaSet, and one that nothing owns.
+    for pod in &pods[..2] {
+        let failed = r#"{"status":{"phase":"Failed","reason":"Evicted"}}"#;
+        world.kubectl(&["patch", pod, "--subresource=status", "--type=merge", "-p", failed]);
+    }
+    world.kubectl(&["patch", &pods[0], "--type=merge", "-p", r#"{"metadata":{"ownerReferences":null}}"#]);
+    let run = world.purge(&["app", "demo", "--yes"]).exits(0);
+    assert!(run.took < Duration::from_secs(15), "{:?}", run.took);
+    assert_eq!(world.names("deployments,replicasets,pods"), [""; 0]);
+}
+
+#[test]
+fn a_quota_that_others_use_too_is_released_by_what_the_application_was_charged() {
+    let world = World::new("others");
+    world.quota(&[("requests.cpu", "9"), ("pods", "9")]);
+    world.deployment("web", "demo", 2);
+    world.deployment("other", "other", 1);
+    world.until_running("app=demo", 2);
+    world.until_running("app=other", 1);
+    world.until("the quota", || (world.used("pods") == "3").then_some(()));
+    let run = world.purge(&["app", "demo", "--yes"]).exits(0);
+    run.says("quota \"quota\": requests.cpu 3 → 1 (released 2 in");
+    assert_eq!(world.used("pods"), "1");
+}
+
+#[test]
+fn a_long_grace_period_ends_the_run_in_time_unless_a_flag_shortens_it() {
+    let world = World::new("slow");
+    let node = format!("slow-{}", world.namespace);
+    // Nobody there: the pod stays for as long as it is given.
+    world.plane.add_dead_node(&node).unwrap();
+    world.apply(&format!(
+        "
+apiVersion: v1
+kind: Pod
+metadata: {{ name: slow, labels: {{ app: demo }} }}
+spec: {{ nodeName: {node}, terminationGracePeriodSeconds: 600, containers: [ {{ name: main, image: demo }} ] }}
+"
+    ));
+    let run = world.purge(&["app", "demo", "--yes", "--timeout", "3s"]).exits(4);
+    run.says("grace period, ");
+    assert_eq!(world.get("pod/slow")["metadata"]["deletionGracePeriodSeconds"], 600);
+    let run = world.purge(&["app", "demo", "--yes", "--now", "--timeout", "4s"]).exits(4);
+    run.says(&format!("its node {node} is not ready"));
+    assert_eq!(world.get("pod/slow")["metadata"]["deletionGracePeriodSeconds"], 1);
+    world.purge(&["app", "demo", "--yes", "--force"]).exits(0);
+    let _ = world.plane.kubectl(&["delete", "node", &node]);
+}
