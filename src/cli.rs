@@ -238,10 +238,6 @@ pub struct RunFlags {
     #[arg(long, value_name = "DURATION", default_value = "5m")]
     pub timeout: String,
 
-    /// How results are printed
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub output: Output,
-
     /// Seconds each object is given to stop; by default its own
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub grace_period: Option<i64>,
@@ -294,6 +290,10 @@ pub struct RunFlags {
     /// Accept that an API cannot be read
     #[arg(long, conflicts_with = "strict")]
     pub ignore_unavailable: bool,
+
+    /// How results are printed
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub output: Output,
 
     /// Colour the output
     #[arg(long, value_name = "WHEN", default_value = "auto")]
