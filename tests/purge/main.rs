@@ -13,6 +13,7 @@ mod held;
 mod listing;
 mod pause;
 mod preflight;
+mod readme;
 mod refusals;
 mod running;
 mod sharing;
