@@ -37,6 +37,7 @@ impl Cluster {
         let mut objects = Vec::new();
         let mut unseen = catalog.unseen.clone();
         let mut listed = HashSet::new();
+        let mut blind = HashSet::new();
         let mut refusal = None;
         while let Some((served, list)) = lists.next().await {
             match list {
@@ -48,6 +49,7 @@ impl Cluster {
                 Err(failure) if failure.is_not_found() => {}
                 Err(failure @ Failure::Api { code: 401, .. }) => return Err(failure),
                 Err(failure) => {
+                    blind.insert((served.kind.group.clone(), served.kind.kind.clone()));
                     let why = if failure.is_forbidden() { Blindness::Forbidden } else { Blindness::Unavailable };
                     unseen.push(Unseen { resource: served.kind.resource(), why, message: failure.to_string() });
                     refusal.get_or_insert(failure);
@@ -58,7 +60,8 @@ impl Cluster {
             Some(failure) if listed.is_empty() => Err(failure),
             _ => {
                 let inventory = Inventory::new(&self.namespace, objects, listed);
-                Ok((inventory.map_err(|stray| Failure::Nonsense(stray.to_string()))?, unseen))
+                let inventory = inventory.map_err(|stray| Failure::Nonsense(stray.to_string()))?;
+                Ok((inventory.without(blind), unseen))
             }
         }
     }

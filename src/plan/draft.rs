@@ -197,7 +197,7 @@ impl Draft<'_> {
     /// The table's last column.
     fn now(&self, index: usize) -> String {
         let object = &self.inventory.objects()[index];
-        let mut now = match &object.detail {
+        match &object.detail {
             Detail::Pod(pod) if pod.phase == "Running" || pod.phase.is_empty() => String::new(),
             Detail::Pod(pod) if pod.reason.is_empty() => pod.phase.clone(),
             Detail::Pod(pod) => format!("{} ({})", pod.phase, pod.reason),
@@ -208,11 +208,7 @@ impl Draft<'_> {
             },
             Detail::Claim(claim) => claim.requested.clone().unwrap_or_default(),
             _ => String::new(),
-        };
-        if object.deletion.is_some() {
-            now = if now.is_empty() { "Terminating".to_owned() } else { format!("{now}, Terminating") };
         }
-        now
     }
 
     /// Pods below an object in the owner graph.

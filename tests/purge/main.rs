@@ -9,6 +9,7 @@ mod consent;
 mod guards;
 mod harness;
 mod held;
+mod keeping;
 mod listing;
 mod pause;
 mod preflight;
