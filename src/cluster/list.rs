@@ -29,10 +29,20 @@ pub struct Listing {
 }
 
 impl Cluster {
-    /// Lists every kind of the catalog in the namespace. A kind that can't be listed is unseen, never empty.
-    pub async fn inventory(&self, catalog: &Catalog, patience: Patience) -> Result<(Inventory, Vec<Unseen>), Failure> {
+    /// Lists every kind of the catalog in the namespace. A kind that can't be listed is unseen, never empty; for one
+    /// that is known to be so, nobody waits long.
+    pub async fn inventory(
+        &self,
+        catalog: &Catalog,
+        patience: Patience,
+        known: &[Unseen],
+    ) -> Result<(Inventory, Vec<Unseen>), Failure> {
+        let patience_with = |served: &Served| {
+            let is_known = known.iter().any(|unseen| unseen.resource == served.kind.resource());
+            if is_known { Patience::PLAN } else { patience }
+        };
         let mut lists = stream::iter(&catalog.kinds)
-            .map(|served| async move { (served, self.list_served(served, patience).await) })
+            .map(|served| async move { (served, self.list_served(served, patience_with(served)).await) })
             .buffered(LISTS_AT_ONCE);
         let mut objects = Vec::new();
         let mut unseen = catalog.unseen.clone();

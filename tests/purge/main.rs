@@ -4,6 +4,7 @@
 
 mod backup;
 mod belongs;
+mod blind;
 mod comeback;
 mod consent;
 mod guards;
