@@ -5,6 +5,7 @@
 mod backup;
 mod comeback;
 mod consent;
+mod frail;
 mod harness;
 mod held;
 mod pause;

@@ -15,6 +15,9 @@ use crate::{
     report::{Outcome, PutBack, QuotaChange, Report},
 };
 
+/// Objects that an interrupted run names.
+const MOST_UNFINISHED: usize = 10;
+
 /// The closing lines, each ended.
 #[must_use]
 pub fn render(report: &Report, look: &Look) -> String {
@@ -36,8 +39,10 @@ pub fn render(report: &Report, look: &Look) -> String {
     for change in report.quota.iter().filter(|change| change.released || !interrupted) {
         text.line(&quota(change, counts.pods_left, look.unicode));
     }
-    if let Some(all) = &report.put_back {
-        put_back(report, all, &mut text);
+    match &report.put_back {
+        Some(all) => put_back(report, all, &mut text),
+        None if interrupted => unfinished(report, &mut text),
+        None => {}
     }
     if !complete || interrupted {
         next(report, &mut text);
@@ -167,6 +172,19 @@ fn left(report: &Report, text: &mut Text) {
         let why = if newcomer.why.is_empty() { String::new() } else { format!("{}, ", newcomer.why) };
         let by = newcomer.by.as_ref().map(|by| format!("made by {by}, ")).unwrap_or_default();
         text.detail(&format!("{why}{by}uid {}", newcomer.uid));
+    }
+}
+
+/// What an interrupted run has not come to: the first of it, for all the rest is in the plan above.
+fn unfinished(report: &Report, text: &mut Text) {
+    let left: Vec<String> = still_there(report).map(|(object, _)| object.title()).collect();
+    let mut title = Some("Left:");
+    for one in left.iter().take(MOST_UNFINISHED) {
+        text.title(title.take());
+        text.item(one);
+    }
+    if left.len() > MOST_UNFINISHED {
+        text.item(&format!("and {} more", left.len() - MOST_UNFINISHED));
     }
 }
 
