@@ -167,7 +167,7 @@ pub struct RunFlags {
     pub output: Output,
 
     /// Seconds each object is given to stop; by default its own
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub grace_period: Option<i64>,
 
     /// Give each object one second to stop, as --grace-period=1 does

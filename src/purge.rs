@@ -124,7 +124,7 @@ async fn choose_instance(settings: &Settings, seen: Seen, stop: &Stop) -> Result
 /// A plan that nothing follows from: nothing to do, a dry run, or a guard in the way.
 fn show_only(settings: &Settings, seen: &Seen) -> Exit {
     let plan = &seen.plan;
-    let refused = !plan.is_empty() && !seen.guards.is_empty();
+    let refused = !plan.objects.is_empty() && !seen.guards.is_empty();
     let differs = differs(settings, plan);
     let exit = if refused || differs.is_some() {
         Exit::Refused

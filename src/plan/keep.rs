@@ -2,11 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    Choices, Selection,
-    selection::belongs_to_the_namespace,
-    uses::{named, references},
-};
+use super::{Choices, Selection, needed, selection::belongs_to_the_namespace};
 use crate::inventory::{Controller, Detail, Inventory, Object};
 
 /// Annotations by which the ecosystem says keep, with the value that says it; an empty value stands for any but
@@ -25,7 +21,8 @@ const KEEP_ANNOTATIONS: [(&str, &str); 11] = [
     ("argocd.argoproj.io/sync-options", ""),
 ];
 
-/// Members that stay, by position, each with the reason.
+/// Members that stay, by position, each with the reason. What stays is no part of the purge any more, so what it
+/// needs stays too, and what that needs, until nothing is added.
 pub(super) fn kept(inventory: &Inventory, selection: &Selection, choices: &Choices) -> BTreeMap<usize, String> {
     let mut kept = BTreeMap::new();
     for &index in selection.members.keys() {
@@ -34,35 +31,25 @@ pub(super) fn kept(inventory: &Inventory, selection: &Selection, choices: &Choic
             .or_else(|| annotated(object))
             .or_else(|| shared_by_nature(object))
             .or_else(|| data(object, choices.delete_data))
-            .or_else(|| routes_elsewhere(inventory, selection, object))
             .or_else(|| owned_elsewhere(inventory, selection, index));
         if let Some(why) = why {
             kept.insert(index, why);
         }
     }
-    used_elsewhere(inventory, selection, &mut kept);
-    spread(inventory, selection, &mut kept);
-    kept
+    loop {
+        let before = kept.len();
+        needed::by_others(inventory, selection, &mut kept);
+        spread(inventory, selection, &mut kept);
+        if kept.len() == before {
+            return kept;
+        }
+    }
 }
 
 /// What the user keeps.
 fn excluded(object: &Object, choices: &Choices) -> Option<String> {
     let named = |(group, kind, name): &(String, String, String)| object.kind.is(group, kind) && object.name == *name;
     choices.exclude.iter().any(named).then(|| "excluded (--exclude)".to_owned())
-}
-
-/// A route that sends to others as well. A backend that is not there is nobody.
-fn routes_elsewhere(inventory: &Inventory, selection: &Selection, object: &Object) -> Option<String> {
-    let Detail::Route(route) = &object.detail else { return None };
-    let services = inventory.objects().iter().enumerate().filter(|(_, other)| other.kind.is("", "Service"));
-    let other = services
-        .filter(|(index, service)| route.services.contains(&service.name) && !selection.contains(*index))
-        .map(|(_, service)| service.name.as_str())
-        .min();
-    match other {
-        Some(other) => Some(format!("also routes to Service/{other}")),
-        None => route.elsewhere.then(|| "also routes outside the namespace's Services".to_owned()),
-    }
 }
 
 /// What an annotation keeps.
@@ -103,53 +90,51 @@ fn owned_elsewhere(inventory: &Inventory, selection: &Selection, index: usize) -
     inventory.objects()[index].owners.iter().find_map(|owner| {
         let outside = match inventory.owner_state(owner) {
             Controller::Living(owner) => !selection.contains(owner),
-            Controller::Unknown => true,
+            // Of an unknown controller a guard speaks.
+            Controller::Unknown => !owner.controller,
             Controller::Dead | Controller::None => false,
         };
         outside.then(|| format!("also owned by {}/{}", owner.kind, owner.name))
     })
 }
 
-/// What a pod or a pod template outside the application names.
-fn used_elsewhere(inventory: &Inventory, selection: &Selection, kept: &mut BTreeMap<usize, String>) {
-    let mut users: BTreeMap<(&str, &str), String> = BTreeMap::new();
-    for (index, object) in inventory.objects().iter().enumerate() {
-        if selection.contains(index) {
-            continue;
+/// Keeping spreads along ownership. What is kept must not lose its owner, or the garbage collector takes it; and
+/// what a kept object owns is part of it. Step by step, so that the nearest reason is told, whatever order things
+/// came in.
+fn spread(inventory: &Inventory, selection: &Selection, kept: &mut BTreeMap<usize, String>) {
+    let mut fresh: Vec<usize> = kept.keys().copied().collect();
+    while !fresh.is_empty() {
+        let mut next: BTreeMap<usize, String> = BTreeMap::new();
+        for index in fresh {
+            let title = inventory.objects()[index].title();
+            let up = (!outlives_its_owners(inventory, selection, kept, index))
+                .then(|| inventory.owners(index).iter().map(|&owner| (owner, format!("owns {title}, which is kept"))));
+            let down =
+                inventory.children(index).iter().map(|&child| (child, format!("owned by {title}, which is kept")));
+            for (other, why) in up.into_iter().flatten().chain(down) {
+                if selection.contains(other) && !kept.contains_key(&other) {
+                    let first = next.entry(other).or_insert_with(|| why.clone());
+                    *first = why.min(first.clone());
+                }
+            }
         }
-        for (kind, name) in references(object).into_iter().flat_map(named) {
-            users.entry((kind, name)).or_insert_with(|| object.title());
-        }
-    }
-    for &index in selection.members.keys() {
-        let object = &inventory.objects()[index];
-        if !object.kind.group.is_empty() || kept.contains_key(&index) {
-            continue;
-        }
-        if let Some(user) = users.get(&(object.kind.kind.as_str(), object.name.as_str())) {
-            kept.insert(index, format!("also used by {user}"));
-        }
+        fresh = next.keys().copied().collect();
+        kept.extend(next);
     }
 }
 
-/// Keeping spreads along ownership. What is kept must not lose its owner, or the garbage collector takes it; and
-/// what a kept object owns is part of it.
-fn spread(inventory: &Inventory, selection: &Selection, kept: &mut BTreeMap<usize, String>) {
-    let mut fresh: Vec<usize> = kept.keys().copied().collect();
-    while let Some(index) = fresh.pop() {
-        let title = inventory.objects()[index].title();
-        // A StatefulSet, or its pod, owns a claim only by the set's policy, which is disarmed before anything goes.
-        let disarmed = matches!(inventory.objects()[index].detail, Detail::Claim(_));
-        let owners = inventory.owners(index).iter().filter(|&&owner| !(disarmed && is_of_a_set(inventory, owner)));
-        let up = owners.map(|&owner| (owner, format!("owns {title}, which is kept")));
-        let down = inventory.children(index).iter().map(|&child| (child, format!("owned by {title}, which is kept")));
-        for (next, why) in up.chain(down).collect::<Vec<_>>() {
-            if selection.contains(next) && !kept.contains_key(&next) {
-                kept.insert(next, why);
-                fresh.push(next);
-            }
-        }
-    }
+/// Whether a kept object stays although owners of it go: another one lives on, so the garbage collector spares it, or
+/// it is a claim that a StatefulSet or its pod owns only by the set's policy, which is disarmed before anything goes.
+fn outlives_its_owners(
+    inventory: &Inventory,
+    selection: &Selection,
+    kept: &BTreeMap<usize, String>,
+    index: usize,
+) -> bool {
+    let stays = |owner: &usize| !selection.contains(*owner) || kept.contains_key(owner);
+    let is_claim = matches!(inventory.objects()[index].detail, Detail::Claim(_));
+    let owners = inventory.owners(index);
+    owners.iter().any(stays) || is_claim && owners.iter().all(|&owner| is_of_a_set(inventory, owner))
 }
 
 /// A StatefulSet, or a pod of one.

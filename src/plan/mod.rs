@@ -9,6 +9,9 @@ pub mod finalizer;
 mod frees;
 mod guard;
 mod keep;
+#[cfg(test)]
+mod model;
+mod needed;
 mod orphan;
 mod precaution;
 mod question;

@@ -167,9 +167,11 @@ impl<'a> Search<'a> {
                     *first = title.min(first.clone());
                 }
             }
+            // All are judged before any is taken: one must not speak for its neighbour.
+            let guards: Vec<Option<Guard>> = controllers.keys().map(|&index| self.shared_parent(index)).collect();
             climbing = Vec::new();
-            for (controller, member) in controllers {
-                if let Some(guard) = self.shared_parent(controller) {
+            for ((controller, member), guard) in controllers.into_iter().zip(guards) {
+                if let Some(guard) = guard {
                     self.guards.insert(controller, guard);
                 } else {
                     climbing.push(controller);
@@ -194,7 +196,7 @@ impl<'a> Search<'a> {
             let object = self.object(child);
             if !self.is_member(child)
                 && let Some((key, value)) = app_of(&object.labels)
-                && !self.is_same_application(object)
+                && self.is_anothers(object)
             {
                 others.push(format!("{} ({key}={value})", object.title()));
             }
@@ -202,6 +204,11 @@ impl<'a> Search<'a> {
         others.sort();
         let parent = self.object(controller).title();
         (!others.is_empty()).then_some(Guard::SharedParent { parent, others })
+    }
+
+    /// Whether an object's labels say it is of another application than the one in question.
+    pub(super) fn is_anothers(&self, object: &Object) -> bool {
+        app_of(&object.labels).is_some() && !self.is_same_application(object)
     }
 
     /// Whether an object's labels say it is of the application in question.

@@ -7,7 +7,7 @@ use super::{
     orphan::{is_left_over, is_orphan, stem},
     question::app_of,
     selection::{Search, belongs_to_the_namespace},
-    uses::{named, references},
+    uses::{named, references, user_rank},
 };
 use crate::inventory::{Controller, Detail, Object, Selector};
 
@@ -72,7 +72,7 @@ impl<'a> Search<'a> {
             };
             // An empty selector is a rule for the whole namespace (or, on a Service, none at all).
             let picks = |all: &[&BTreeMap<String, String>]| all.iter().any(|labels| selector.matches(labels));
-            if !selector.is_empty() && picks(&own) && !picks(&others) {
+            if !selector.is_empty() && picks(&own) && !picks(&others) && !self.is_anothers(object) {
                 found.push((index, Reason::Selects));
             }
         }
@@ -163,27 +163,47 @@ impl<'a> Search<'a> {
         self.take_all(found);
     }
 
-    /// What members alone use, by the first of its users, and nothing says belongs to somebody.
+    /// What members alone use, by the first of its users, and nothing says belongs to somebody. What only such
+    /// things use is among it: a ServiceAccount's pull secret.
     pub(super) fn related(&self) -> BTreeMap<usize, String> {
+        let mut related = BTreeMap::new();
         if self.question.target == Target::Orphans {
-            return BTreeMap::new();
+            return related;
         }
+        loop {
+            let more = self.used_only_by(&related);
+            if more.is_empty() {
+                return related;
+            }
+            related.extend(more);
+        }
+    }
+
+    /// What only members and these use, and is none of either.
+    fn used_only_by(&self, related: &BTreeMap<usize, String>) -> BTreeMap<usize, String> {
         let mut own: BTreeMap<(&str, &str), String> = BTreeMap::new();
         let mut others: BTreeSet<(&str, &str)> = BTreeSet::new();
         for (index, object) in self.objects() {
             for used in references(object).into_iter().flat_map(named) {
-                if self.is_member(index) {
+                if self.is_member(index) || related.contains_key(&index) {
                     let title = object.title();
                     let first = own.entry(used).or_insert_with(|| title.clone());
-                    *first = top_user(&title, first);
+                    if user_rank(&title) < user_rank(first) {
+                        *first = title;
+                    }
                 } else {
                     others.insert(used);
                 }
             }
         }
         self.outside()
-            .filter(|(_, object)| object.kind.group.is_empty() && !belongs_to_the_namespace(object))
-            .filter(|(_, object)| app_of(&object.labels).is_none() && object.owners.is_empty())
+            .filter(|(index, object)| {
+                object.kind.group.is_empty()
+                    && !related.contains_key(index)
+                    && !belongs_to_the_namespace(object)
+                    && app_of(&object.labels).is_none()
+                    && object.owners.is_empty()
+            })
             .filter_map(|(index, object)| {
                 let key = (object.kind.kind.as_str(), object.name.as_str());
                 own.get(&key).filter(|_| !others.contains(&key)).map(|user| (index, user.clone()))
@@ -191,8 +211,36 @@ impl<'a> Search<'a> {
             .collect()
     }
 
+    /// What selects only members, but is labelled as another application's.
+    fn selecting_but_anothers(&self) -> BTreeMap<usize, String> {
+        let pods: Vec<(bool, &BTreeMap<String, String>)> = self
+            .objects()
+            .filter(|(_, object)| matches!(object.detail, Detail::Pod(_)))
+            .map(|(index, object)| (self.is_member(index), &object.labels))
+            .collect();
+        self.outside()
+            .filter_map(|(index, object)| {
+                let Detail::Service(service) = &object.detail else { return None };
+                let selector = Selector::from_map(&service.selector);
+                let mut picked = pods.iter().filter(|(_, labels)| selector.matches(labels)).peekable();
+                let (key, value) = app_of(&object.labels)?;
+                let only_ours = picked.peek().is_some() && picked.all(|(is_member, _)| *is_member);
+                (!selector.is_empty() && only_ours)
+                    .then(|| (index, format!("selects only this application's pods, but is labelled {key}={value}")))
+            })
+            .collect()
+    }
+
     /// What looks like a member's child by name and hash alone.
     pub(super) fn suspected(&self) -> BTreeMap<usize, String> {
+        let mut suspected = self.children_by_name();
+        if self.question.target != Target::Orphans {
+            suspected.extend(self.selecting_but_anothers());
+        }
+        suspected
+    }
+
+    fn children_by_name(&self) -> BTreeMap<usize, String> {
         let mut stems: BTreeMap<&str, String> = BTreeMap::new();
         for object in self.members.keys().map(|&index| self.object(index)) {
             if matches!(object.detail, Detail::Workload(_)) {
@@ -218,12 +266,6 @@ impl<'a> Search<'a> {
             })
             .collect()
     }
-}
-
-/// A workload says more than one of its pods.
-fn top_user(title: &str, first: &str) -> String {
-    let rank = |title: &str| (title.starts_with("Pod/"), title.starts_with("ReplicaSet/"), title.to_owned());
-    if rank(title) < rank(first) { title.to_owned() } else { first.to_owned() }
 }
 
 /// The Helm release that installed an object, in its own namespace.

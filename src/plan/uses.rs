@@ -35,3 +35,11 @@ pub(super) fn named(uses: Uses<'_>) -> Vec<(&'static str, &str)> {
         Uses::Certificates(route) => route.secrets.iter().map(|name| ("Secret", name.as_str())).collect(),
     }
 }
+
+/// How users are ordered where one of several is told.
+pub(super) type UserRank = (bool, bool, String);
+
+/// A workload says more than one of its pods, and comes first.
+pub(super) fn user_rank(title: &str) -> UserRank {
+    (title.starts_with("Pod/"), title.starts_with("ReplicaSet/"), title.to_owned())
+}

@@ -3,11 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod backup;
+mod belongs;
 mod comeback;
 mod consent;
 mod frail;
+mod guards;
 mod harness;
 mod held;
+mod listing;
 mod pause;
 mod preflight;
 mod refusals;
