@@ -100,6 +100,20 @@ fn headline(report: &Report, counts: &Counts) -> (Tone, &'static str, String) {
     let subject = format!("{what} in namespace \"{namespace}\"");
     let (gone, total, time) = (counts.gone, counts.total(), took(report.took));
     let kept = if counts.kept > 0 { format!(", {} kept", counts.kept) } else { String::new() };
+    if let Some(all) = report.put_back.as_ref().filter(|_| report.exit != Exit::Interrupted) {
+        let failed = all.iter().filter(|one| one.error.is_some()).count();
+        return match (all.len(), failed) {
+            (0, _) => {
+                (Tone::Plain, "Nothing", format!("to put back: no purge has left anything of {subject} changed."))
+            }
+            (count, 0) => {
+                (Tone::Green, "Restored", format!("{subject}: {} put back, nothing deleted.", objects(count)))
+            }
+            (count, failed) => {
+                (Tone::Red, "Incomplete:", format!("{subject}: {failed} of {} not put back.", objects(count)))
+            }
+        };
+    }
     if let Some(all) = &report.put_back {
         let what = match (all.is_empty(), all.iter().all(|one| one.error.is_none())) {
             (true, _) => "nothing was changed",
