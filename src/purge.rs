@@ -47,6 +47,11 @@ async fn story(settings: &Settings, connection: &Connection, stop: &Stop) -> Res
             Err(exit) => return Ok(exit),
         };
     }
+    if settings.restore && !settings.dry_run {
+        let report = execute(settings, &cluster, seen, stop).await;
+        show_report(settings, &report);
+        return Ok(report.exit);
+    }
     tokio::select! {
         () = try_out(&cluster, settings, &mut seen) => {}
         () = stop.asked() => return Ok(Exit::Interrupted),
@@ -282,7 +287,8 @@ async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen, stop: &Stop
         events: sender,
         stop: stop.clone(),
     };
-    let report = run::run(mission, seen.plan).await;
+    let report =
+        if settings.restore { run::restore(mission, seen.plan).await } else { run::run(mission, seen.plan).await };
     notice.abort();
     let _ = notice.await;
     // The last event is shown before the report is.

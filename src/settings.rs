@@ -91,6 +91,8 @@ pub struct Settings {
     pub dry_run: bool,
     /// Have the server try every write of the plan before the question.
     pub preflight: bool,
+    /// Put back what an earlier run has changed, and delete nothing.
+    pub restore: bool,
     /// Where every object to be deleted is saved first.
     pub backup: Option<PathBuf>,
     /// The digest that the plan must have.
@@ -159,6 +161,7 @@ impl Settings {
             yes: flags.yes,
             dry_run,
             preflight: flags.dry_run != DryRun::Client,
+            restore: flags.restore,
             backup: flags.backup.clone(),
             expect_digest: flags.expect_digest.clone(),
             output: flags.output,

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use super::{
-    specs::Named,
+    pod_spec::Named,
     wire::{Item, Metadata},
 };
 use crate::inventory::{Detail, References, Route, Scaler};

@@ -12,6 +12,7 @@ mod identity;
 pub mod kubeconfig;
 mod links;
 mod list;
+mod pod_spec;
 pub mod proxy;
 mod request;
 pub mod secret;

@@ -149,6 +149,9 @@ impl Runner<'_> {
                 finalizers.clone_from(&tracked.finalizers);
             }
         }
+        if let Some(before) = self.undo.get(&object.uid) {
+            blocked_by.push(format!("the purge {} (--restore puts it back)", before.did()));
+        }
         Outcome::Left { finalizers, blocked_by }
     }
 

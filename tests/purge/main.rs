@@ -7,6 +7,7 @@ mod belongs;
 mod blind;
 mod comeback;
 mod consent;
+mod frail;
 mod guards;
 mod harness;
 mod held;
