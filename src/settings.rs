@@ -40,6 +40,11 @@ pub enum UsageError {
     Max,
     #[error("-o name prints a plan: it goes with --dry-run")]
     NamesOfARun,
+    #[error(
+        "-A is not for this program: one purge is of one namespace, since the same name in another one is another \
+         application; name it with -n NAMESPACE"
+    )]
+    AllNamespaces,
     /// Only the server knows its types, so this is found out after the first requests, all of them reads.
     #[error(
         "the server has no namespaced type \"{0}\" that can be listed and deleted; `kubectl api-resources` lists them"
