@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::{
     cluster::{Cluster, Failure},
     manifest,
-    plan::{Plan, PlanObject, Wave},
+    plan::{KEDA_PAUSES, Plan, PlanObject, Wave},
 };
 
 /// Why there is no backup.
@@ -86,7 +86,9 @@ fn as_before(object: &PlanObject, mut manifest: Value) -> Vec<Value> {
     if before.paused
         && let Some(annotations) = manifest["metadata"]["annotations"].as_object_mut()
     {
-        crate::plan::KEDA_PAUSES.iter().for_each(|key| drop(annotations.remove(*key)));
+        for key in KEDA_PAUSES {
+            annotations.remove(key);
+        }
     }
     if let Some(policy) = &before.claims {
         manifest["spec"]["persistentVolumeClaimRetentionPolicy"] =

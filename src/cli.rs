@@ -263,6 +263,10 @@ pub struct RunFlags {
     #[arg(long, value_name = "DIR")]
     pub backup: Option<PathBuf>,
 
+    /// Put back what an earlier purge, which was killed or left something, has paused or scaled down; delete nothing
+    #[arg(long, conflicts_with_all = ["backup", "remove_finalizers", "force"])]
+    pub restore: bool,
+
     /// Go on only if the plan's digest is this one, as `-o json` shows it
     #[arg(long, value_name = "DIGEST")]
     pub expect_digest: Option<String>,

@@ -49,12 +49,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Err(answer) => return answer_usage(&answer),
     };
     verbosity::listen(cli.verbosity);
-    command(&cli).unwrap_or_else(|error| {
+    let exit = command(&cli).unwrap_or_else(|error| {
         let is_usage =
             error.is::<UsageError>() || error.downcast_ref().is_some_and(kubeconfig::KubeconfigError::is_usage);
         let exit = if is_usage { Exit::Usage } else { Exit::Error };
         fail(&error, exit)
-    })
+    });
+    if exit == Exit::Done && stream::has_lost_a_result() { Exit::Error } else { exit }
 }
 
 fn command(cli: &Cli) -> anyhow::Result<Exit> {

@@ -46,7 +46,9 @@ pub fn bare(mut manifest: Value) -> Value {
         object.remove("status");
     }
     if let Some(metadata) = child(&mut manifest, "metadata") {
-        METADATA.iter().for_each(|key| drop(metadata.remove(*key)));
+        for key in METADATA {
+            metadata.remove(key);
+        }
         remove_from(metadata, "annotations", &ANNOTATIONS);
     }
     match (group.as_str(), kind.as_str()) {
@@ -76,7 +78,9 @@ fn child<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Map<String, Valu
 /// Removes keys of a map in a map, and that map where nothing is left of it.
 fn remove_from(object: &mut Map<String, Value>, of: &str, keys: &[&str]) {
     let Some(map) = object.get_mut(of).and_then(Value::as_object_mut) else { return };
-    keys.iter().for_each(|key| drop(map.remove(*key)));
+    for key in keys {
+        map.remove(*key);
+    }
     if map.is_empty() {
         object.remove(of);
     }

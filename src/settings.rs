@@ -31,7 +31,7 @@ pub enum UsageError {
     #[error("{0} is about an application's label, and \"{1}\" names an object")]
     NotOfAnObject(&'static str, String),
     #[error("--timeout: {0}")]
-    Timeout(#[from] timeout::NotATimeout),
+    Timeout(timeout::NotATimeout),
     #[error("--grace-period: {0} is no number of seconds that a deletion can be given; 0 deletes at once")]
     GracePeriod(i64),
     #[error("--expect-digest: \"{0}\" is no digest of a plan: sha256: and 64 hexadecimal digits")]
@@ -96,6 +96,8 @@ pub struct Settings {
     pub dry_run: bool,
     /// Have the server try every write of the plan before the question.
     pub preflight: bool,
+    /// Put back what an earlier run has changed, and delete nothing.
+    pub restore: bool,
     /// Where every object to be deleted is saved first.
     pub backup: Option<PathBuf>,
     /// The digest that the plan must have.
@@ -139,7 +141,7 @@ impl Settings {
             return Err(UsageError::NamesOfARun);
         }
         let limits = Limits {
-            timeout: timeout::parse(&flags.timeout)?,
+            timeout: timeout::parse(&flags.timeout).map_err(UsageError::Timeout)?,
             grace_period: grace_period(flags),
             force: flags.force,
             remove_finalizers: flags.remove_finalizers,
@@ -164,6 +166,7 @@ impl Settings {
             yes: flags.yes,
             dry_run,
             preflight: flags.dry_run != DryRun::Client,
+            restore: flags.restore,
             backup: flags.backup.clone(),
             expect_digest: flags.expect_digest.clone(),
             output: flags.output,

@@ -88,7 +88,7 @@ impl Cluster {
         own.min_by(|one, other| one.time.cmp(&other.time)).map(|entry| entry.manager)
     }
 
-    /// Who last set an object's replica count.
+    /// Who last set an object's replica count. The server forgets who took it up from 0 through the subresource.
     pub async fn writer_of_replicas(&self, kind: &Arc<Kind>, name: &str) -> Option<String> {
         let entries = self.managed_fields(kind, name).await?.into_iter();
         let writers = entries.filter(|entry| entry.fields_v1.pointer("/f:spec/f:replicas").is_some());

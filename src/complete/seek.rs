@@ -114,5 +114,5 @@ fn types(catalog: &Catalog, line: &Line, wanted: &Wanted) -> Vec<Candidate> {
 async fn listed(cluster: &Cluster, catalog: &Catalog, choose: impl Fn(&str, &str) -> bool) -> Option<Inventory> {
     let chosen = catalog.kinds.iter().filter(|served| choose(&served.kind.group, &served.kind.kind));
     let catalog = Catalog { kinds: chosen.cloned().collect(), ..Catalog::default() };
-    cluster.inventory(&catalog, Patience::PLAN).await.ok().map(|(inventory, _)| inventory)
+    cluster.inventory(&catalog, Patience::PLAN, &[]).await.ok().map(|(inventory, _)| inventory)
 }

@@ -46,8 +46,8 @@ impl<'a> Needs<'a> {
     }
 
     /// The first user that stays of each thing, by kind and name.
-    fn users(&self) -> BTreeMap<(&'static str, &'a str), (String, bool)> {
-        let mut users: BTreeMap<(&'static str, &str), (String, bool)> = BTreeMap::new();
+    fn users(&self) -> BTreeMap<(&'a str, &'a str), (String, bool)> {
+        let mut users: BTreeMap<(&'a str, &'a str), (String, bool)> = BTreeMap::new();
         for (object, is_member) in self.stays() {
             for used in references(object).into_iter().flat_map(named) {
                 let user = (object.title(), is_member);
@@ -60,12 +60,11 @@ impl<'a> Needs<'a> {
         users
     }
 
-    fn used(&self, object: &Object, users: &BTreeMap<(&'static str, &'a str), (String, bool)>) -> Option<String> {
+    fn used(&self, object: &'a Object, users: &BTreeMap<(&'a str, &'a str), (String, bool)>) -> Option<String> {
         if !object.kind.group.is_empty() {
             return None;
         }
-        let (_, (user, is_member)) =
-            users.iter().find(|((kind, name), _)| *kind == object.kind.kind && *name == object.name)?;
+        let (user, is_member) = users.get(&(object.kind.kind.as_str(), object.name.as_str()))?;
         Some(if *is_member { format!("used by {user}, which is kept") } else { format!("also used by {user}") })
     }
 

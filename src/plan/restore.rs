@@ -51,6 +51,12 @@ impl Restore {
     /// What an earlier run has done, as a note in the plan.
     #[must_use]
     pub fn sentence(&self) -> String {
+        format!("an earlier purge {} (--restore puts it back)", self.did())
+    }
+
+    /// What a run has done to the object: `scaled it down from 3 and paused it`.
+    #[must_use]
+    pub fn did(&self) -> String {
         let mut did = Vec::new();
         if let Some(replicas) = self.replicas {
             did.push(format!("scaled it down from {replicas}"));
@@ -64,7 +70,7 @@ impl Restore {
         if !self.autoscalers.is_empty() {
             did.push("deleted its autoscaler".to_owned());
         }
-        format!("an earlier purge {}", did.join(" and "))
+        did.join(" and ")
     }
 }
 
@@ -77,7 +83,7 @@ mod tests {
         let restore = Restore { replicas: Some(3), paused: true, ..Restore::default() };
         assert_eq!(restore.to_annotation(), r#"{"replicas":3,"paused":true}"#);
         assert_eq!(Restore::parse(&restore.to_annotation()), Some(restore.clone()));
-        assert_eq!(restore.sentence(), "an earlier purge scaled it down from 3 and paused it");
+        assert_eq!(restore.sentence(), "an earlier purge scaled it down from 3 and paused it (--restore puts it back)");
     }
 
     #[test]

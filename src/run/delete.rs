@@ -57,7 +57,7 @@ impl Runner<'_> {
         let begun = self.begin(phase, objects.iter().map(|object| object.uid.clone()).collect());
         // What the cluster removes by itself comes last, and has a moment for that.
         let (own, by_controllers): (Vec<&PlanObject>, Vec<&PlanObject>) =
-            objects.into_iter().partition(|object| !is_removed_by_its_controller(object));
+            objects.into_iter().partition(|object| self.is_held(&object.uid) || !is_removed_by_its_controller(object));
         let mut waited = Waited::Gone;
         for level in levels(&own) {
             waited = self.delete_and_wait(phase, &level, wave).await;
@@ -74,7 +74,8 @@ impl Runner<'_> {
             }
         }
         self.end(phase, begun);
-        waited
+        // A wish to stop that came with the last answer left nothing to wait for.
+        if self.stop.is_asked() { Waited::Stopped } else { waited }
     }
 
     async fn delete_and_wait(&mut self, phase: Phase, objects: &[&PlanObject], wave: Wave) -> Waited {

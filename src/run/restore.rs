@@ -1,16 +1,17 @@
 //! The way back, as long as there is one: everything as it was before the run, and before one that was killed.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::{Event, delete::DELETES_AT_ONCE, drain::set_replicas, runner::Runner};
+use super::{Event, Mission, delete::DELETES_AT_ONCE, drain::set_replicas, runner::Runner};
 use crate::{
     cluster::{Cluster, Failure, Trial},
+    exit::Exit,
     inventory::Kind,
-    plan::{KEDA_PAUSES, PlanObject, Restore},
-    report::PutBack,
+    plan::{KEDA_PAUSES, Plan, PlanObject, Restore},
+    report::{Outcome, PutBack, Report},
 };
 
 impl Runner<'_> {
@@ -51,6 +52,27 @@ impl Runner<'_> {
             let _ = cluster.merge(&set.kind, &set.name, &set.uid, forget.clone(), Trial::No).await;
         }
         restored
+    }
+}
+
+/// Puts back what an earlier run has changed, by what it noted on the objects of the plan. Deletes nothing.
+pub async fn restore(mission: Mission<'_>, plan: Plan) -> Report {
+    let begun = Instant::now();
+    let mut runner = Runner::new(mission.cluster, &plan, mission.events, mission.stop, mission.limits);
+    let put_back = runner.restore().await;
+    let failed = put_back.iter().any(|one| one.error.is_some());
+    drop(runner);
+    Report {
+        outcomes: plan.objects.iter().map(|_| Outcome::Kept).collect(),
+        newcomers: Vec::new(),
+        quota: Vec::new(),
+        phases: Vec::new(),
+        verified: true,
+        verify_error: None,
+        put_back: Some(put_back),
+        took: begun.elapsed(),
+        exit: if failed { Exit::Incomplete } else { Exit::Done },
+        plan,
     }
 }
 

@@ -47,7 +47,7 @@ impl Runner<'_> {
                 () = tokio::time::sleep(SETTLE) => {}
                 () = self.stop.asked() => {}
             }
-            let look = self.cluster.inventory(catalog, Patience::RUN).await;
+            let look = self.cluster.inventory(catalog, Patience::RUN, &self.plan.unseen).await;
             let (inventory, unseen) = match look {
                 Ok(look) => look,
                 Err(failure) => break self.blind(&failure),
@@ -149,6 +149,9 @@ impl Runner<'_> {
                 finalizers.clone_from(&tracked.finalizers);
             }
         }
+        if let Some(before) = self.undo.get(&object.uid) {
+            blocked_by.push(format!("the purge {} (--restore puts it back)", before.did()));
+        }
         Outcome::Left { finalizers, blocked_by }
     }
 
@@ -231,7 +234,7 @@ impl Runner<'_> {
     async fn settle_quota(&mut self, ledger: &mut Ledger, catalog: &Catalog, since: Instant) {
         let until = self.within(QUOTA_SETTLES);
         while ledger.is_open() {
-            match self.cluster.inventory(catalog, Patience::PLAN).await {
+            match self.cluster.inventory(catalog, Patience::PLAN, &[]).await {
                 Ok((inventory, _)) => ledger.settle(&inventory, since),
                 Err(failure) => tracing::info!(%failure, "the quotas cannot be read"),
             }

@@ -78,7 +78,6 @@ fn who_scales_up_again_is_named_and_the_run_goes_on() {
                     "web",
                     "-n",
                     &world.namespace,
-                    "--subresource=scale",
                     "--type=merge",
                     "--field-manager=waker",
                     "-p",

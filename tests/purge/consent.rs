@@ -127,3 +127,57 @@ fn only_the_plan_that_was_agreed_to_is_carried_out() {
     world.purge(&["app", "demo", "--yes", "--expect-digest", digest]).exits(0).says("Nothing of application");
     world.purge(&["app", "demo", "--yes", "--expect-digest", "sha256:12"]).exits(2).complains("is no digest of a plan");
 }
+
+/// kubernetes/kubernetes#42627: a CronJob that fires during the purge.
+#[test]
+fn a_job_that_a_cron_job_makes_before_the_answer_goes_with_it() {
+    let world = World::new("fires");
+    world.apply(
+        "
+apiVersion: batch/v1
+kind: CronJob
+metadata: { name: nightly, labels: { app: demo } }
+spec:
+  schedule: '0 3 1 1 *'
+  jobTemplate: { spec: { template: { spec: { restartPolicy: Never, containers: [ { name: main, image: demo } ] } } } }
+",
+    );
+    let mut screen = Screen::run(&world, 120, &["app", "demo"]);
+    screen.until(QUESTION);
+    world.kubectl(&["create", "job", "late", "--from=cronjob/nightly"]);
+    world.until("its pod", || (world.names("pods").len() == 1).then_some(()));
+    screen.types("y\r");
+    assert_eq!(screen.ends(), 0, "{}", screen.text());
+    assert_eq!(world.names("cronjobs,jobs,pods"), [""; 0]);
+}
+
+#[test]
+fn a_claim_that_a_late_pod_mounts_waits_and_names_that_pod() {
+    let world = World::new("mounted");
+    world.apply(
+        "
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: { name: data, labels: { app: demo } }
+spec: { accessModes: [ReadWriteOnce], storageClassName: none, resources: { requests: { storage: 1Gi } } }
+",
+    );
+    let mut screen = Screen::run(&world, 120, &["app", "demo", "--delete-data", "--timeout", "4s"]);
+    screen.until("Type the application's name to go on:");
+    world.apply(
+        "
+apiVersion: v1
+kind: Pod
+metadata: { name: late, labels: { app: other } }
+spec:
+  nodeName: node-0
+  containers: [ { name: main, image: demo } ]
+  volumes: [ { name: data, persistentVolumeClaim: { claimName: data } } ]
+",
+    );
+    screen.types("demo\r");
+    assert_eq!(screen.ends(), 4, "{}", screen.text());
+    let text = screen.text();
+    assert!(text.contains("finalizer kubernetes.io/pvc-protection: Pod/late mounts it"), "{text}");
+    world.kubectl(&["delete", "pod", "late", "--grace-period=0", "--force"]);
+}

@@ -4,12 +4,15 @@
 
 mod backup;
 mod belongs;
+mod blind;
 mod comeback;
 mod completion;
 mod consent;
+mod frail;
 mod guards;
 mod harness;
 mod held;
+mod keeping;
 mod listing;
 mod pause;
 mod preflight;

@@ -102,8 +102,23 @@ fn the_successor_of_a_killed_run_says_what_was_changed_and_can_put_it_back_or_go
     run.ends().exits(137);
 
     let plan = world.purge(&["app", "demo", "--dry-run", "-o", "json"]).exits(0).json();
-    assert_eq!(notes(&plan, "Deployment"), ["an earlier purge scaled it down from 2 and deleted its autoscaler"]);
-    assert_eq!(notes(&plan, "CronJob"), ["an earlier purge paused it"]);
+    assert_eq!(
+        notes(&plan, "Deployment"),
+        ["an earlier purge scaled it down from 2 and deleted its autoscaler (--restore puts it back)"]
+    );
+    assert_eq!(notes(&plan, "CronJob"), ["an earlier purge paused it (--restore puts it back)"]);
+
+    // It can be put back without going on.
+    world.purge(&["app", "demo", "--restore"]).exits(0).says("Restored").says("2 objects put back, nothing deleted.");
+    restored(&world);
+    world.purge(&["app", "demo", "--restore"]).exits(0).says("Nothing to put back");
+    release_pods(&world);
+    world.until_running("app=demo", 2);
+    hold_pods(&world, "app=demo");
+    let mut run = Running::start(&world, &["app", "demo", "--yes"]);
+    run.until_it_says("scaled Deployment/web from 2 to 0");
+    run.signal("KILL");
+    run.ends().exits(137);
 
     // A successor that is interrupted puts back what its predecessor had changed.
     world.apply(

@@ -190,3 +190,17 @@ fn of_many_objects_of_a_kind_some_are_tried_and_that_is_said() {
     run.says("warning: of 60 configmaps, the deletion of 50 was tried");
     world.purge(&["app", "demo", "--yes"]).exits(0).says("60 objects gone");
 }
+
+#[test]
+fn without_watch_the_run_looks_again_and_again() {
+    let world = World::new("unwatching");
+    world.deployment("web", "demo", 2);
+    world.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, labels: {app: demo}}}");
+    world.until_running("app=demo", 2);
+    let kinds = ["pods", "configmaps", "deployments", "replicasets", "deployments/scale"];
+    let rules = [Rule::new(&["", "apps"], &kinds, &["get", "list", "patch", "delete"])];
+    let kubeconfig = ControlPlane::shared().user_with_role("unwatching", &world.namespace, &rules).unwrap();
+    let run = world.purge_as(&kubeconfig, &["app", "demo", "--yes"]).exits(0);
+    run.complains("drained 2 pods").says("except what could not be read").says("secrets (forbidden)");
+    assert_eq!(world.names("deployments,replicasets,pods,configmaps"), ["configmap/kube-root-ca.crt"]);
+}

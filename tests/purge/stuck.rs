@@ -181,3 +181,50 @@ spec: {{ nodeName: {node}, terminationGracePeriodSeconds: 600, containers: [ {{ 
     world.purge(&["app", "demo", "--yes", "--force"]).exits(0);
     let _ = world.plane.kubectl(&["delete", "node", &node]);
 }
+
+/// kubernetes/kubernetes#111725: a foreground deletion waits for a child that a finalizer holds.
+#[test]
+fn a_foreground_deletion_is_told_with_the_child_that_it_waits_for() {
+    let world = World::new("foreground");
+    world.deployment("web", "demo", 1);
+    world.until_running("app=demo", 1);
+    let set = world.names("replicasets")[0].clone();
+    world.kubectl(&["patch", &set, "--type=merge", "-p", r#"{"metadata":{"finalizers":["demo.example/hold"]}}"#]);
+    world.kubectl(&["delete", "deployment", "web", "--cascade=foreground", "--wait=false"]);
+    let run = world.purge(&["app", "demo", "--yes", "--timeout", "4s"]).exits(4);
+    let title = set.replace("replicaset.apps/", "ReplicaSet/");
+    run.says("Deployment/web")
+        .says(&format!("finalizer foregroundDeletion: waits for {title} (finalizer "))
+        .says("demo.example/hold");
+    world.kubectl(&["patch", &set, "--type=merge", "-p", r#"{"metadata":{"finalizers":null}}"#]);
+    world.purge(&["app", "demo", "--yes"]).exits(0);
+    assert_eq!(world.names("deployments,replicasets,pods"), [""; 0]);
+}
+
+#[test]
+fn a_hundred_pods_are_deleted_at_once_and_none_is_made_anew() {
+    let world = World::new("hundred");
+    world.apply(
+        &crate::harness::deployment("web", "demo", 100).replace("cpu: '1', memory: 1Gi", "cpu: 1m, memory: 1Mi"),
+    );
+    world.until_running("app=demo", 100);
+    let run = world.purge(&["app", "demo", "--yes"]).exits(0);
+    run.complains("drained 100 pods").says("102 objects gone").says("of 100 pods, the deletion of 50 was tried");
+    assert_eq!(world.names("deployments,replicasets,pods"), [""; 0]);
+}
+
+/// A reader that goes away must not stop a purge that has been agreed to.
+#[test]
+fn a_closed_stdout_does_not_stop_the_run_half_way() {
+    let world = World::new("closed");
+    world.deployment("web", "demo", 1);
+    world.until_running("app=demo", 1);
+    let mut command = std::process::Command::new(crate::harness::PROGRAM);
+    command.args(["app", "demo", "--yes", "-n", &world.namespace]).env("KUBECONFIG", world.plane.kubeconfig());
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status =
+        command.stdin(std::process::Stdio::null()).stdout(writer).stderr(std::process::Stdio::null()).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(world.names("deployments,replicasets,pods"), [""; 0]);
+}

@@ -15,6 +15,9 @@ use crate::{
     report::{Outcome, PutBack, QuotaChange, Report},
 };
 
+/// Objects that an interrupted run names.
+const MOST_UNFINISHED: usize = 10;
+
 /// The closing lines, each ended.
 #[must_use]
 pub fn render(report: &Report, look: &Look) -> String {
@@ -36,8 +39,10 @@ pub fn render(report: &Report, look: &Look) -> String {
     for change in report.quota.iter().filter(|change| change.released || !interrupted) {
         text.line(&quota(change, counts.pods_left, look.unicode));
     }
-    if let Some(all) = &report.put_back {
-        put_back(report, all, &mut text);
+    match &report.put_back {
+        Some(all) => put_back(report, all, &mut text),
+        None if interrupted => unfinished(report, &mut text),
+        None => {}
     }
     if !complete || interrupted {
         next(report, &mut text);
@@ -95,6 +100,20 @@ fn headline(report: &Report, counts: &Counts) -> (Tone, &'static str, String) {
     let subject = format!("{what} in namespace \"{namespace}\"");
     let (gone, total, time) = (counts.gone, counts.total(), took(report.took));
     let kept = if counts.kept > 0 { format!(", {} kept", counts.kept) } else { String::new() };
+    if let Some(all) = report.put_back.as_ref().filter(|_| report.exit != Exit::Interrupted) {
+        let failed = all.iter().filter(|one| one.error.is_some()).count();
+        return match (all.len(), failed) {
+            (0, _) => {
+                (Tone::Plain, "Nothing", format!("to put back: no purge has left anything of {subject} changed."))
+            }
+            (count, 0) => {
+                (Tone::Green, "Restored", format!("{subject}: {} put back, nothing deleted.", objects(count)))
+            }
+            (count, failed) => {
+                (Tone::Red, "Incomplete:", format!("{subject}: {failed} of {} not put back.", objects(count)))
+            }
+        };
+    }
     if let Some(all) = &report.put_back {
         let what = match (all.is_empty(), all.iter().all(|one| one.error.is_none())) {
             (true, _) => "nothing was changed",
@@ -167,6 +186,19 @@ fn left(report: &Report, text: &mut Text) {
         let why = if newcomer.why.is_empty() { String::new() } else { format!("{}, ", newcomer.why) };
         let by = newcomer.by.as_ref().map(|by| format!("made by {by}, ")).unwrap_or_default();
         text.detail(&format!("{why}{by}uid {}", newcomer.uid));
+    }
+}
+
+/// What an interrupted run has not come to: the first of it, for all the rest is in the plan above.
+fn unfinished(report: &Report, text: &mut Text) {
+    let left: Vec<String> = still_there(report).map(|(object, _)| object.title()).collect();
+    let mut title = Some("Left:");
+    for one in left.iter().take(MOST_UNFINISHED) {
+        text.title(title.take());
+        text.item(one);
+    }
+    if left.len() > MOST_UNFINISHED {
+        text.item(&format!("and {} more", left.len() - MOST_UNFINISHED));
     }
 }
 

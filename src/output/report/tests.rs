@@ -159,6 +159,13 @@ fn an_interrupted_run_says_how_to_go_on() {
         }),
         "\
 Interrupted: application \"demo\" in namespace \"xxx\": 2 of 8 objects gone after 2.1s.
+Left:
+  ReplicaSet/deployment-demo-54c9846b78
+  ReplicaSet/deployment-demo-3344900030
+  Pod/deployment-demo-54c9846b78-a
+  Pod/deployment-demo-54c9846b78-b
+  Pod/deployment-demo-54c9846b78-c
+  Service/service-demo
 To go on:
   kubectl purge app demo -n xxx --context prod-eu
 "
