@@ -15,7 +15,18 @@ const HEADINGS: [(&str, &[&str]); 4] = [
     ),
     (
         "How to run",
-        &["yes", "dry_run", "backup", "timeout", "grace_period", "now", "force", "no_scale_down", "remove_finalizers"],
+        &[
+            "yes",
+            "dry_run",
+            "backup",
+            "timeout",
+            "grace_period",
+            "now",
+            "force",
+            "no_scale_down",
+            "remove_finalizers",
+            "restore",
+        ],
     ),
     (
         "When to refuse",
@@ -82,7 +93,9 @@ mod tests {
     #[test]
     fn every_flag_stands_under_a_heading() {
         for subcommand in built().get_subcommands() {
-            for argument in subcommand.get_opts().filter(|argument| !argument.is_hide_set()) {
+            for argument in
+                subcommand.get_arguments().filter(|argument| !argument.is_hide_set() && !argument.is_positional())
+            {
                 let heading = argument.get_help_heading();
                 assert!(heading.is_some(), "{} of {}", argument.get_id(), subcommand.get_name());
             }
