@@ -5,7 +5,12 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::harness::{PROGRAM, Run, World};
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::{
+    harness::{PROGRAM, Run, World},
+    terminal::Screen,
+};
 
 fn application(story: &str) -> World {
     let world = World::new(story);
@@ -91,4 +96,24 @@ fn a_run_that_nobody_hears_still_ends_well() {
     drop((child.stdout.take(), child.stderr.take()));
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(world.names("deployments,replicasets,pods"), Vec::<String>::new());
+}
+
+/// Lines are broken by us, between words and by the columns that characters take, never by the terminal.
+#[test]
+fn forty_columns_and_wide_characters_are_no_trouble() {
+    let world = World::new("narrow");
+    world.deployment("web", "demo", 1);
+    world.until_running("app=demo", 1);
+    let kubeconfig = std::fs::read_to_string(world.plane.kubeconfig()).unwrap();
+    let renamed = world.plane.dir().join("wide-kubeconfig");
+    std::fs::write(&renamed, kubeconfig.replace("throwaway", "本番環境の大きなクラスタ")).unwrap();
+    let mut screen = Screen::run(&world, 40, &["app", "demo", "--kubeconfig", renamed.to_str().unwrap()]);
+    screen.until("[y/N]");
+    screen.types("n\r");
+    assert_eq!(screen.ends(), 3, "{}", screen.text());
+    let shown = screen.plain();
+    assert!(shown.contains("本番環境の大きなクラスタ"), "{shown}");
+    for line in shown.lines().filter(|line| !line.contains("[y/N]")) {
+        assert!(line.width() <= 40, "{} columns: {line}\n{shown}", line.width());
+    }
 }

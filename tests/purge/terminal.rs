@@ -48,6 +48,21 @@ impl Screen {
         Self { parser, raw, writer, child, master: pair.master }
     }
 
+    /// Everything that was written, without what only moves the cursor or colours.
+    pub fn plain(&self) -> String {
+        let raw = String::from_utf8_lossy(&self.raw.lock().unwrap()).into_owned();
+        let mut plain = String::new();
+        let mut characters = raw.chars();
+        while let Some(character) = characters.next() {
+            match character {
+                '\u{1b}' => drop(characters.by_ref().skip_while(|next| !next.is_ascii_alphabetic()).next()),
+                '\r' => {}
+                other => plain.push(other),
+            }
+        }
+        plain
+    }
+
     pub fn process_id(&self) -> u32 {
         self.child.process_id().unwrap()
     }
