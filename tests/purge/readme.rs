@@ -255,7 +255,7 @@ fn the_role_that_readme_shows_is_enough() {
     world.kubectl(&["create", "rolebinding", "purge", "--role=purge", "--user=jane"]);
     world.quota(&[("requests.cpu", "3")]);
     world.deployment("web", "demo", 1);
-    world.apply(ALL_KINDS.replace("    spec: { terminationGrace", "    spec: { terminationGrace").as_str());
+    world.apply(ALL_KINDS);
     world.until_running("part!=data,app=demo", 1);
     let backup = world.plane.dir().join("role-backup");
     let folder = backup.to_str().unwrap();

@@ -55,7 +55,7 @@ impl Screen {
         let mut characters = raw.chars();
         while let Some(character) = characters.next() {
             match character {
-                '\u{1b}' => drop(characters.by_ref().skip_while(|next| !next.is_ascii_alphabetic()).next()),
+                '\u{1b}' => drop(characters.by_ref().find(char::is_ascii_alphabetic)),
                 '\r' => {}
                 other => plain.push(other),
             }
