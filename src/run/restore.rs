@@ -29,6 +29,10 @@ impl Runner<'_> {
         let mut answers = stream::iter(requests).buffer_unordered(DELETES_AT_ONCE);
         let mut restored = Vec::new();
         while let Some((object, before, answer)) = answers.next().await {
+            if before.is_empty() {
+                // Nothing but a note that was left on it.
+                continue;
+            }
             match &answer {
                 Ok(()) => self.tell(Event::Restored { title: object.title(), how: how(&before) }),
                 // It is gone, and nothing of it to be put back.

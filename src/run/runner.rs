@@ -127,7 +127,6 @@ impl<'a> Runner<'a> {
     /// Leaves an object alone, and all that it owns: deleted, it would only be made anew.
     pub(super) fn hold(&mut self, object: &PlanObject, why: String) {
         self.trouble(object, why.clone());
-        self.undo.remove(&object.uid);
         self.held.insert(object.uid.clone(), why);
         let title = object.title();
         let mut above = vec![object.uid.clone()];
@@ -135,7 +134,6 @@ impl<'a> Runner<'a> {
             for owned in self.plan.going().filter(|owned| owned.owners.contains(&owner)) {
                 if !self.held.contains_key(&owned.uid) {
                     self.held.insert(owned.uid.clone(), format!("left alone: it belongs to {title}, which stays"));
-                    self.undo.remove(&owned.uid);
                     above.push(owned.uid.clone());
                 }
             }

@@ -149,7 +149,7 @@ impl Runner<'_> {
                 finalizers.clone_from(&tracked.finalizers);
             }
         }
-        if let Some(before) = self.undo.get(&object.uid) {
+        if let Some(before) = self.undo.get(&object.uid).filter(|before| !before.is_empty()) {
             blocked_by.push(format!("the purge {} (--restore puts it back)", before.did()));
         }
         Outcome::Left { finalizers, blocked_by }

@@ -14,7 +14,7 @@ impl<'a> Refusing<'a> {
     fn deletes_in(world: &'a World) -> Self {
         let name = &world.namespace;
         world.apply(&format!(
-            r#"
+            "
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {{ name: {name} }}
@@ -43,7 +43,7 @@ webhooks:
   admissionReviewVersions: [v1]
   namespaceSelector: {{ matchLabels: {{ kubernetes.io/metadata.name: {name} }} }}
   rules: [ {{ apiGroups: [''], apiVersions: ['*'], resources: [secrets], operations: [DELETE] }} ]
-"#
+"
         ));
         world.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: probe, labels: {protect: 'yes'}}}");
         world.apply("{apiVersion: v1, kind: Secret, metadata: {name: probe}}");
