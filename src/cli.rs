@@ -8,6 +8,14 @@ use crate::{cluster::flags::ConnectionFlags, output::Color};
 
 const ABOUT: &str = "Delete an application from a namespace completely, safely and provably";
 
+const SHORT_EXAMPLES: &str = "\
+Examples:
+  # Show what belongs to the application demo, and what would happen to it
+  kubectl purge app demo -n shop --dry-run
+
+  # The same, then ask, scale down, wait, delete, and look again
+  kubectl purge app demo -n shop";
+
 const EXAMPLES: &str = "\
 Examples:
   # Show what belongs to the application demo, why, and what would happen to it
@@ -22,6 +30,11 @@ Examples:
   # What controllers have left behind, and who holds the quota
   kubectl purge orphans -n shop
   kubectl purge list -n shop";
+
+const SHORT_APP_EXAMPLES: &str = "\
+Examples:
+  kubectl purge app demo -n shop --dry-run    # by its labels; changes nothing
+  kubectl purge app deploy/web -n shop        # around one object";
 
 const APP_EXAMPLES: &str = "\
 Examples:
@@ -40,6 +53,23 @@ Examples:
   # The names alone, for other programs
   kubectl purge app demo -n shop --dry-run -o name";
 
+const LIST_EXAMPLES: &str = "\
+Examples:
+  # Who holds the quota, and what nobody owns any more
+  kubectl purge list -n shop
+
+  # The applications' names alone
+  kubectl purge list -n shop -o name";
+
+const COMPLETION_EXAMPLES: &str = "\
+Examples:
+  # For `kubectl purge`, beside kubectl's own completion: a program in a folder of PATH
+  kubectl purge completion kubectl >~/.local/bin/kubectl_complete-purge
+  chmod +x ~/.local/bin/kubectl_complete-purge
+
+  # For `kubectl-purge` typed as one word, in bash
+  source <(kubectl-purge completion bash)";
+
 const ORPHANS_EXAMPLES: &str = "\
 Examples:
   # Show what no controller owns any more, and what it probably belonged to
@@ -55,7 +85,8 @@ Examples:
     bin_name = "kubectl purge",
     version,
     about = ABOUT,
-    after_help = EXAMPLES,
+    after_help = SHORT_EXAMPLES,
+    after_long_help = EXAMPLES,
     disable_help_subcommand = true,
     max_term_width = 100
 )]
@@ -64,6 +95,21 @@ pub struct Cli {
     pub command: Command,
     #[command(flatten)]
     pub connection: ConnectionFlags,
+
+    /// How much to tell on stderr of what is done: 6 each request, 7 and 8 its headers
+    #[arg(
+        short = 'v',
+        long = "v",
+        global = true,
+        value_name = "LEVEL",
+        default_value = "0",
+        hide_default_value = true
+    )]
+    pub verbosity: u8,
+
+    /// Known, so that its refusal can be told.
+    #[arg(short = 'A', long, global = true, hide = true)]
+    pub all_namespaces: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -72,7 +118,7 @@ pub enum Command {
     ///
     /// Finds everything that belongs to the application, orphaned ReplicaSets and pods too, shows the plan, asks,
     /// scales to 0, waits until pods and quota are released, deletes in a safe order and looks again for what is left.
-    #[command(after_help = APP_EXAMPLES)]
+    #[command(after_help = SHORT_APP_EXAMPLES, after_long_help = APP_EXAMPLES)]
     App(App),
 
     /// Delete what no controller owns any more
@@ -87,7 +133,19 @@ pub enum Command {
     ///
     /// One line an application, by the labels that `purge app` goes by: its objects and pods, what they ask for, what
     /// of the quota that is, how much of it nothing owns, and what manages it.
+    #[command(after_help = LIST_EXAMPLES)]
     List(List),
+
+    /// Print a shell's completion script
+    ///
+    /// kubectl itself completes `kubectl purge` with the help of a program called kubectl_complete-purge in PATH, which
+    /// `completion kubectl` prints. It asks the cluster for names, and gives up after a second and a half.
+    #[command(after_help = COMPLETION_EXAMPLES)]
+    Completion(Completion),
+
+    /// Print the manual page, as roff
+    #[command(hide = true)]
+    Man,
 }
 
 #[derive(Args, Debug)]
@@ -117,18 +175,36 @@ pub struct App {
     #[arg(long)]
     pub include_related: bool,
 
+    #[command(flatten)]
+    pub run: RunFlags,
+
     /// Go on although a reconciler manages the objects and may bring them back
     #[arg(long)]
     pub allow_managed: bool,
-
-    #[command(flatten)]
-    pub run: RunFlags,
 }
 
 #[derive(Args, Debug)]
 pub struct Orphans {
     #[command(flatten)]
     pub run: RunFlags,
+}
+
+#[derive(Args, Debug)]
+pub struct Completion {
+    /// bash, fish, powershell, zsh, or kubectl
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+/// Whose completion script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    Bash,
+    Fish,
+    Powershell,
+    Zsh,
+    /// For `kubectl purge`, whatever the shell.
+    Kubectl,
 }
 
 #[derive(Args, Debug)]
@@ -161,10 +237,6 @@ pub struct RunFlags {
     /// Give up waiting after this long; 0 waits as long as it takes
     #[arg(long, value_name = "DURATION", default_value = "5m")]
     pub timeout: String,
-
-    /// How results are printed
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub output: Output,
 
     /// Seconds each object is given to stop; by default its own
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
@@ -222,6 +294,10 @@ pub struct RunFlags {
     /// Accept that an API cannot be read
     #[arg(long, conflicts_with = "strict")]
     pub ignore_unavailable: bool,
+
+    /// How results are printed
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub output: Output,
 
     /// Colour the output
     #[arg(long, value_name = "WHEN", default_value = "auto")]

@@ -198,6 +198,9 @@ pub fn ask(question: &Question) -> Answer {
 /// Puts a question on the terminal and reads the line that answers it.
 fn read_answer(question: &str) -> Line {
     let terminal = Term::stderr();
+    // What was typed before the question stood there does not answer it.
+    #[cfg(unix)]
+    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
     if terminal.write_str(question).is_err() {
         return Line::Ended;
     }

@@ -5,13 +5,17 @@
 pub mod backup;
 pub mod cli;
 pub mod cluster;
+mod complete;
+mod completion;
 pub mod confirm;
 pub mod error;
 pub mod exit;
+pub mod help;
 pub mod inventory;
 mod list;
 mod look;
 pub mod manifest;
+mod manual;
 mod near;
 pub mod output;
 pub mod plan;
@@ -20,10 +24,11 @@ pub mod report;
 pub mod run;
 pub mod settings;
 mod signals;
+mod verbosity;
 
 use std::ffi::OsString;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 use cli::{Cli, Command};
 use cluster::{environment::Environment, kubeconfig};
@@ -34,19 +39,29 @@ use settings::{Settings, UsageError};
 /// The whole program: reads the arguments, the program's name first, and says how it ended.
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(words) = complete::asked(&arguments) {
+        return complete::complete(&words);
+    }
+    let typed = help::command().try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match typed {
         Ok(cli) => cli,
         Err(answer) => return answer_usage(&answer),
     };
-    command(&cli).unwrap_or_else(|error| {
+    verbosity::listen(cli.verbosity);
+    let exit = command(&cli).unwrap_or_else(|error| {
         let is_usage =
             error.is::<UsageError>() || error.downcast_ref().is_some_and(kubeconfig::KubeconfigError::is_usage);
         let exit = if is_usage { Exit::Usage } else { Exit::Error };
         fail(&error, exit)
-    })
+    });
+    if exit == Exit::Done && stream::has_lost_a_result() { Exit::Error } else { exit }
 }
 
 fn command(cli: &Cli) -> anyhow::Result<Exit> {
+    if cli.all_namespaces {
+        return Err(UsageError::AllNamespaces.into());
+    }
     let connection = || kubeconfig::resolve(&cli.connection, &Environment::of_this_process());
     match &cli.command {
         Command::App(app) => {
@@ -58,6 +73,14 @@ fn command(cli: &Cli) -> anyhow::Result<Exit> {
             on_runtime(purge::purge(&settings, &connection()?))
         }
         Command::List(list) => on_runtime(list::list(list, &connection()?)),
+        Command::Completion(completion) => {
+            completion::print(completion.shell)?;
+            Ok(Exit::Done)
+        }
+        Command::Man => {
+            manual::print()?;
+            Ok(Exit::Done)
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) async fn list(flags: &List, connection: &Connection) -> Result<Exit> 
         ListOutput::Json => output::document(Output::Json, &output::list::document(&listing))?,
         ListOutput::Yaml => output::document(Output::Yaml, &output::list::document(&listing))?,
     };
-    let _ = stream::to_stdout(&text);
+    stream::print(&text);
     let is_blind = around.unseen.iter().any(|unseen| unseen.why == Blindness::Unavailable);
     Ok(if is_blind { Exit::Unproven } else { Exit::Done })
 }

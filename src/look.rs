@@ -44,7 +44,7 @@ pub(crate) async fn surroundings(cluster: &Cluster, connection: &Connection) -> 
         }
         NamespaceState::Terminating => return Err(Fatal::NamespaceTerminating { namespace: namespace.to_owned() }),
     }
-    let (inventory, unseen) = cluster.inventory(&catalog, Patience::PLAN).await.map_err(fatal)?;
+    let (inventory, unseen) = cluster.inventory(&catalog, Patience::PLAN, &[]).await.map_err(fatal)?;
     let place = Place {
         namespace: namespace.to_owned(),
         context: connection.context.clone(),

@@ -1,5 +1,7 @@
 //! One purge from beginning to end: look, plan, decide, run, report.
 
+use std::io::IsTerminal as _;
+
 use anyhow::Result;
 use tokio::sync::mpsc;
 
@@ -143,7 +145,7 @@ fn show_only(settings: &Settings, seen: &Seen) -> Exit {
     let run_without_work = !settings.dry_run && !refused;
     let is_table = matches!(settings.output, Output::Table | Output::Wide);
     if is_table && plan.objects.is_empty() {
-        print(&output::nothing::render(plan, &seen.question, &seen.near));
+        stream::print(&output::nothing::render(plan, &seen.question, &seen.near));
     } else if run_without_work && !is_table {
         print_document(output::document(settings.output, &output::ReportDocument::new(&untouched(plan.clone(), exit))));
     } else {
@@ -172,8 +174,8 @@ fn differs(settings: &Settings, plan: &Plan) -> Option<String> {
 /// The plan on stdout, in whatever format was asked for.
 fn show_plan(settings: &Settings, plan: &Plan) {
     match settings.output {
-        Output::Table | Output::Wide => print(&output::plan::render(plan, &stdout_look(settings))),
-        Output::Name => print(&output::names::render(plan)),
+        Output::Table | Output::Wide => stream::print(&output::plan::render(plan, &stdout_look(settings))),
+        Output::Name => stream::print(&output::names::render(plan)),
         Output::Json | Output::Yaml => {
             print_document(output::document(settings.output, &output::PlanDocument::new(plan)));
         }
@@ -209,8 +211,12 @@ async fn decide(settings: &Settings, plan: &Plan, stop: &Stop) -> Result<Answer,
     match decision {
         // One document on stdout: the report, or for want of a run the plan.
         Decision::Go if !is_table => {}
-        Decision::Ask if !is_table => {
+        // What is asked about has to be seen, wherever stdout goes.
+        Decision::Ask if !is_table || !std::io::stdout().is_terminal() => {
             stream::to_stderr(&output::plan::render(plan, &Look::of_stderr(settings.color, false)));
+            if is_table {
+                show_plan(settings, plan);
+            }
         }
         _ => show_plan(settings, plan),
     }
@@ -295,18 +301,13 @@ fn show_report(settings: &Settings, report: &Report) {
         Output::Json | Output::Yaml => {
             print_document(output::document(settings.output, &output::ReportDocument::new(report)));
         }
-        _ => print(&output::report::render(report, &stdout_look(settings))),
+        _ => stream::print(&output::report::render(report, &stdout_look(settings))),
     }
-}
-
-/// A reader of ours that has gone away is no reason to stop.
-fn print(text: &str) {
-    let _ = stream::to_stdout(text);
 }
 
 fn print_document(document: Result<String>) {
     match document {
-        Ok(document) => print(&document),
+        Ok(document) => stream::print(&document),
         Err(error) => stream::to_stderr(&format!("error: {error:#}\n")),
     }
 }

@@ -31,7 +31,7 @@ pub enum UsageError {
     #[error("{0} is about an application's label, and \"{1}\" names an object")]
     NotOfAnObject(&'static str, String),
     #[error("--timeout: {0}")]
-    Timeout(#[from] timeout::NotATimeout),
+    Timeout(timeout::NotATimeout),
     #[error("--grace-period: {0} is no number of seconds that a deletion can be given; 0 deletes at once")]
     GracePeriod(i64),
     #[error("--expect-digest: \"{0}\" is no digest of a plan: sha256: and 64 hexadecimal digits")]
@@ -40,6 +40,11 @@ pub enum UsageError {
     Max,
     #[error("-o name prints a plan: it goes with --dry-run")]
     NamesOfARun,
+    #[error(
+        "-A is not for this program: one purge is of one namespace, since the same name in another one is another \
+         application; name it with -n NAMESPACE"
+    )]
+    AllNamespaces,
     /// Only the server knows its types, so this is found out after the first requests, all of them reads.
     #[error(
         "the server has no namespaced type \"{0}\" that can be listed and deleted; `kubectl api-resources` lists them"
@@ -136,7 +141,7 @@ impl Settings {
             return Err(UsageError::NamesOfARun);
         }
         let limits = Limits {
-            timeout: timeout::parse(&flags.timeout)?,
+            timeout: timeout::parse(&flags.timeout).map_err(UsageError::Timeout)?,
             grace_period: grace_period(flags),
             force: flags.force,
             remove_finalizers: flags.remove_finalizers,

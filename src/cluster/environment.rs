@@ -18,6 +18,8 @@ pub struct Environment {
     pub home: Option<PathBuf>,
     /// Whether a person can be asked: a credential plugin may only read stdin when it is a terminal.
     pub stdin_is_terminal: bool,
+    /// Whether a line is being completed: nothing may be printed then, and nobody asked, also by a credential plugin.
+    pub is_completing: bool,
     /// The folder of a pod's service account.
     pub service_account: PathBuf,
 }
@@ -30,6 +32,7 @@ impl Environment {
             variables: std::env::vars_os().collect(),
             home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
             stdin_is_terminal: std::io::stdin().is_terminal(),
+            is_completing: false,
             service_account: SERVICE_ACCOUNT.into(),
         }
     }

@@ -29,6 +29,8 @@ pub struct Plugin {
     pub install_hint: Option<String>,
     /// Whether it may ask on the terminal. Otherwise its stdin is empty: it must not eat what is piped to us.
     pub interactive: bool,
+    /// Whether its words are kept from our stderr.
+    pub is_quiet: bool,
     /// What it is told of the cluster, where it wants to know.
     pub cluster: Option<Value>,
 }
@@ -85,7 +87,7 @@ impl Plugin {
         command.args(&self.arguments).env("KUBERNETES_EXEC_INFO", self.request().to_string());
         command.envs(self.variables.iter().map(|(name, value)| (name, value.expose())));
         command.stdin(if self.interactive { Stdio::inherit() } else { Stdio::null() });
-        command.stdout(Stdio::piped()).stderr(Stdio::inherit());
+        command.stdout(Stdio::piped()).stderr(if self.is_quiet { Stdio::null() } else { Stdio::inherit() });
         let output =
             command.spawn().and_then(std::process::Child::wait_with_output).map_err(|error| self.not_run(&error))?;
         if !output.status.success() {

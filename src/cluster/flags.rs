@@ -8,7 +8,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use super::secret::Secret;
 
 /// The heading under which `--help` lists them.
-const HEADING: &str = "Connection flags (kubectl's own)";
+pub const HEADING: &str = "Connection flags (kubectl's own)";
 
 /// How to reach which cluster, as whom: every connection flag of `kubectl options`. An empty value counts as not
 /// given, as in kubectl. What they mean together is [`resolve`](super::kubeconfig::resolve)'s to say.

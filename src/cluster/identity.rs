@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{
     Cluster, Failure, Patience,
     request::{Call, JSON},
+    wire::Reading,
 };
 
 /// The state of the plan's namespace.
@@ -48,6 +49,28 @@ impl Cluster {
         };
         let bytes = self.send(&call, Patience::PLAN).await.ok()?;
         serde_json::from_slice::<Review>(&bytes).ok().map(|review| review.status.user_info.username)
+    }
+
+    /// The names of all namespaces, in the server's order, of the first few thousand.
+    pub async fn namespaces(&self) -> Result<Vec<String>, Failure> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct List {
+            items: Vec<Item>,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Item {
+            metadata: Metadata,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Metadata {
+            name: String,
+        }
+        let call = Call::get("/api/v1/namespaces?limit=5000".to_owned()).accept(Reading::Metadata.accept_list());
+        let list: List = serde_json::from_slice(&self.send(&call, Patience::PLAN).await?).unwrap_or_default();
+        Ok(list.items.into_iter().map(|item| item.metadata.name).collect())
     }
 
     /// Looks at the namespace itself.

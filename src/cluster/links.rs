@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use super::{
-    pod_spec::Named,
+    specs::Named,
     wire::{Item, Metadata},
 };
 use crate::inventory::{Detail, References, Route, Scaler};

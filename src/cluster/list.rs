@@ -29,14 +29,25 @@ pub struct Listing {
 }
 
 impl Cluster {
-    /// Lists every kind of the catalog in the namespace. A kind that can't be listed is unseen, never empty.
-    pub async fn inventory(&self, catalog: &Catalog, patience: Patience) -> Result<(Inventory, Vec<Unseen>), Failure> {
+    /// Lists every kind of the catalog in the namespace. A kind that can't be listed is unseen, never empty; for one
+    /// that is known to be so, nobody waits long.
+    pub async fn inventory(
+        &self,
+        catalog: &Catalog,
+        patience: Patience,
+        known: &[Unseen],
+    ) -> Result<(Inventory, Vec<Unseen>), Failure> {
+        let patience_with = |served: &Served| {
+            let is_known = known.iter().any(|unseen| unseen.resource == served.kind.resource());
+            if is_known { Patience::PLAN } else { patience }
+        };
         let mut lists = stream::iter(&catalog.kinds)
-            .map(|served| async move { (served, self.list_served(served, patience).await) })
+            .map(|served| async move { (served, self.list_served(served, patience_with(served)).await) })
             .buffered(LISTS_AT_ONCE);
         let mut objects = Vec::new();
         let mut unseen = catalog.unseen.clone();
         let mut listed = HashSet::new();
+        let mut blind = HashSet::new();
         let mut refusal = None;
         while let Some((served, list)) = lists.next().await {
             match list {
@@ -48,6 +59,7 @@ impl Cluster {
                 Err(failure) if failure.is_not_found() => {}
                 Err(failure @ Failure::Api { code: 401, .. }) => return Err(failure),
                 Err(failure) => {
+                    blind.insert((served.kind.group.clone(), served.kind.kind.clone()));
                     let why = if failure.is_forbidden() { Blindness::Forbidden } else { Blindness::Unavailable };
                     unseen.push(Unseen { resource: served.kind.resource(), why, message: failure.to_string() });
                     refusal.get_or_insert(failure);
@@ -58,7 +70,8 @@ impl Cluster {
             Some(failure) if listed.is_empty() => Err(failure),
             _ => {
                 let inventory = Inventory::new(&self.namespace, objects, listed);
-                Ok((inventory.map_err(|stray| Failure::Nonsense(stray.to_string()))?, unseen))
+                let inventory = inventory.map_err(|stray| Failure::Nonsense(stray.to_string()))?;
+                Ok((inventory.without(blind), unseen))
             }
         }
     }

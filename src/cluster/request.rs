@@ -165,7 +165,6 @@ impl Cluster {
 
     async fn send_once(&self, call: &Call, answer: Duration) -> Result<Bytes, Failure> {
         let limit = self.request_timeout.unwrap_or(answer);
-        let begun = Instant::now();
         let request = call.request(Body::from)?;
         let response = timeout(limit, self.client.send(request))
             .await
@@ -193,10 +192,6 @@ impl Cluster {
                 }
             }
         }
-        tracing::debug!(
-            method = %call.method, path = %call.path, status = head.status.as_u16(),
-            bytes = bytes.len(), milliseconds = begun.elapsed().as_millis(), "request"
-        );
         if head.status.is_success() {
             return Ok(bytes.freeze());
         }

@@ -2,14 +2,14 @@
 //!
 //! Source of the formats: `k8s.io/api` core/v1, apps/v1, batch/v1, policy/v1, networking.k8s.io/v1.
 
+mod pod;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{
-    pod_spec::{Named, PodSpec, Resources},
-    wire::{Item, Metadata},
-};
+use self::pod::{PodSpec, Resources};
+use super::wire::{Item, Metadata};
 use crate::inventory::{self, ClaimPolicy, Detail, Kind, LabelSelector, QuotaScope, Selector};
 
 type Map = BTreeMap<String, String>;
@@ -80,6 +80,12 @@ item!(ServiceItem { spec: ServiceSpec });
 item!(SelectingItem { spec: SelectingSpec });
 item!(ClaimItem { spec: ClaimSpec });
 item!(QuotaItem { spec: QuotaSpec, status: QuotaStatus });
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Named {
+    pub(super) name: String,
+}
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -353,57 +359,5 @@ impl Item for QuotaItem {
             scopes: plain.chain(selected).collect(),
         };
         (self.metadata, Detail::Quota(quota))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::inventory::Quantity;
-
-    fn pod(json: &str) -> inventory::Pod {
-        match serde_json::from_str::<PodItem>(json).unwrap().parts().1 {
-            Detail::Pod(pod) => *pod,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn a_pod_is_charged_as_the_quota_charges_it() {
-        let pod = pod(r#"{"spec":{
-            "containers":[{"resources":{"requests":{"cpu":"500m"},"limits":{"cpu":"1"}}},{"resources":{"requests":{"cpu":"250m"}}}],
-            "initContainers":[
-                {"restartPolicy":"Always","resources":{"requests":{"cpu":"100m"}}},
-                {"resources":{"requests":{"cpu":"2","memory":"1Gi"}}}],
-            "overhead":{"cpu":"10m"}}}"#);
-        let charge: Vec<_> = pod.charge.iter().map(|(name, amount)| format!("{name}={amount}")).collect();
-        // 2 + the sidecar's 100m at the costliest moment, + 10m of overhead.
-        assert_eq!(charge, ["limits.cpu=1010m", "requests.cpu=2110m", "requests.memory=1073741824"]);
-    }
-
-    #[test]
-    fn what_is_given_for_the_pod_as_a_whole_stands_for_the_sum() {
-        let pod = pod(r#"{"spec":{"resources":{"requests":{"cpu":"3"}},
-            "containers":[{"resources":{"requests":{"cpu":"1","memory":"1"}}}]}}"#);
-        assert_eq!(pod.charge["requests.cpu"], Quantity::whole(3));
-        assert_eq!(pod.charge["requests.memory"], Quantity::whole(1));
-    }
-
-    #[test]
-    fn every_way_of_using_a_config_map_or_secret_is_seen() {
-        let pod = pod(
-            r#"{"metadata":{"name":"p"},"spec":{"serviceAccountName":"sa","imagePullSecrets":[{"name":"s1"}],
-            "containers":[{"env":[{"valueFrom":{"configMapKeyRef":{"name":"c1"}}},{"valueFrom":{"secretKeyRef":{"name":"s2"}}},{"value":"x"}],
-                "envFrom":[{"configMapRef":{"name":"c2"}},{"secretRef":{"name":"s3"}}]}],
-            "volumes":[{"name":"a","configMap":{"name":"c3"}},{"name":"b","secret":{"secretName":"s4"}},
-                {"name":"c","persistentVolumeClaim":{"claimName":"v1"}},{"name":"d","ephemeral":{}},
-                {"name":"e","projected":{"sources":[{"configMap":{"name":"c4"}},{"secret":{"name":"s5"}}]}},
-                {"name":"f","csi":{"nodePublishSecretRef":{"name":"s6"}}}]}}"#,
-        );
-        let join = |names: &std::collections::BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(" ");
-        assert_eq!(join(&pod.uses.config_maps), "c1 c2 c3 c4");
-        assert_eq!(join(&pod.uses.secrets), "s1 s2 s3 s4 s5 s6");
-        assert_eq!(join(&pod.uses.claims), "p-d v1");
-        assert_eq!(join(&pod.uses.service_accounts), "sa");
     }
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -22,6 +22,7 @@ use tower_http::decompression::DecompressionLayer;
 use super::connection::Connection;
 use super::credential::{Signature, Signer};
 use super::dial::{Dialer, Link, Offer};
+use super::told::Told;
 pub use super::unreachable::{ConnectError, Why};
 
 /// How many requests an HTTP/1.1 server gets at once, each on a connection of its own. Watches come on top.
@@ -217,8 +218,13 @@ impl Exchange {
         };
         // A watch would hold its slot for minutes.
         let slot = slot.filter(|_| !is_watch(request.uri()));
-        let response = self.client().request(request).await?;
-        Ok(response.map(|body| Answer { body, _slot: slot }))
+        let told = Told::of(&request);
+        let begun = Instant::now();
+        let response = self.client().request(request).await.map_err(BoxError::from);
+        if let Some(told) = told {
+            told.answered(&response, begun.elapsed());
+        }
+        Ok(response?.map(|body| Answer { body, _slot: slot }))
     }
 }
 

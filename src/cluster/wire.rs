@@ -136,11 +136,23 @@ impl Metadata {
             owners,
             generated: self.generate_name.is_some_and(|prefix| !prefix.is_empty()),
             finalizers: self.finalizers.unwrap_or_default(),
+            overdue: self
+                .deletion_timestamp
+                .as_deref()
+                .is_some_and(|due| is_over(due, self.deletion_grace_period_seconds)),
             deletion: self.deletion_timestamp,
             deletion_grace: self.deletion_grace_period_seconds,
             detail,
         }
     }
+}
+
+/// Whether a deletion's time and its grace are over, by our clock: the rule of
+/// `k8s.io/kubernetes/pkg/quota/v1/evaluator/core.QuotaV1Pod`.
+fn is_over(due: &str, grace: Option<i64>) -> bool {
+    let due: Option<jiff::Timestamp> = due.parse().ok();
+    let end = due.zip(grace).and_then(|(due, grace)| due.checked_add(jiff::SignedDuration::from_secs(grace)).ok());
+    end.is_some_and(|end| jiff::Timestamp::now() > end)
 }
 
 /// An object with no more than its metadata.

@@ -26,7 +26,9 @@ pub enum Controller {
     Living(usize),
     /// It was looked for and is gone.
     Dead,
-    /// Its kind could not be looked through, or lies outside the namespace: it may well live.
+    /// Its kind could not be looked through: it may well live.
+    Unseen,
+    /// Its kind is none of this namespace's: it may well live.
     Unknown,
 }
 
@@ -39,6 +41,8 @@ pub struct Inventory {
     children: Vec<Vec<usize>>,
     /// Group and kind of what was listed to the end.
     listed: HashSet<(String, String)>,
+    /// Group and kind of what could not be listed.
+    unseen: HashSet<(String, String)>,
 }
 
 impl Inventory {
@@ -70,6 +74,13 @@ impl Inventory {
             this.owners.push(owners);
         }
         Ok(this)
+    }
+
+    /// Notes which kinds, by group and kind, there may be objects of that nobody saw.
+    #[must_use]
+    pub fn without(mut self, unseen: HashSet<(String, String)>) -> Self {
+        self.unseen = unseen;
+        self
     }
 
     /// Every object; positions are what the other methods take and give.
@@ -110,9 +121,11 @@ impl Inventory {
     /// Whether the object of this reference lives, as far as was seen.
     #[must_use]
     pub fn owner_state(&self, owner: &OwnerRef) -> Controller {
+        let kind = (owner.group.clone(), owner.kind.clone());
         match self.find(&owner.uid) {
             Some(index) => Controller::Living(index),
-            None if self.listed.contains(&(owner.group.clone(), owner.kind.clone())) => Controller::Dead,
+            None if self.listed.contains(&kind) => Controller::Dead,
+            None if self.unseen.contains(&kind) => Controller::Unseen,
             None => Controller::Unknown,
         }
     }

@@ -35,6 +35,9 @@ pub struct Object {
     pub deletion: Option<String>,
     /// Seconds of grace that the deletion gave.
     pub deletion_grace: Option<i64>,
+    /// Whether its deletion and the grace that came with it were over when it was listed: a quota charges such a pod
+    /// no more.
+    pub overdue: bool,
     pub detail: Detail,
 }
 

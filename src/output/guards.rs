@@ -28,6 +28,11 @@ pub fn sentence(guard: &Guard, app: &str) -> String {
                 is_are(*count)
             )
         }
+        Guard::Unseen { owner, objects: count } => format!(
+            "{} controlled by {owner}, and objects of that kind may not be listed, so that what it controls and whether \
+             it lives is unknown; ask for permission to list them; --allow-managed goes on all the same",
+            is_are(*count)
+        ),
         Guard::SharedParent { parent, others } => format!(
             "{parent} controls objects of this application, and {} too; \
              delete those objects through {parent}, or name what to purge with TYPE/NAME",

@@ -86,7 +86,7 @@ fn largest_share(application: &Application) -> String {
 #[must_use]
 pub fn names(listing: &Listing<'_>) -> String {
     let named = listing.applications.iter().filter(|application| !application.name.is_empty());
-    named.map(|application| format!("{}\n", escape::line(&application.name))).collect()
+    named.fold(String::new(), |names, application| names + &escape::line(&application.name) + "\n")
 }
 
 /// The document of kind `ApplicationList`.

@@ -24,7 +24,12 @@ pub fn render(plan: &Plan, look: &Look) -> String {
         &plan.related,
         &mut say,
     );
-    aside("Looks like part of it by name alone, and stays", &plan.suspected, &mut say);
+    let suspected = if plan.orphans {
+        "Looks left over by its name alone, and stays"
+    } else {
+        "Looks like part of it, but is not tied to it, and stays"
+    };
+    aside(suspected, &plan.suspected, &mut say);
     aside("Carries its label in the whole cluster, and is never touched", &plan.cluster_scoped, &mut say);
     unseen(&plan.unseen).into_iter().for_each(&mut say);
     if look.wide {

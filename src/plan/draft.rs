@@ -96,6 +96,7 @@ impl Draft<'_> {
             reasons.sort_by_key(|reason| !matches!(reason, Reason::Owned { .. } | Reason::Endpoints { .. }));
         }
         let mut notes: Vec<String> = self.kept.get(&index).cloned().into_iter().collect();
+        notes.extend(self.mounted_by(object));
         if let Some(since) = &object.deletion {
             let finalizers = object.finalizers.join(", ");
             notes.push(if finalizers.is_empty() {
@@ -197,7 +198,7 @@ impl Draft<'_> {
     /// The table's last column.
     fn now(&self, index: usize) -> String {
         let object = &self.inventory.objects()[index];
-        let mut now = match &object.detail {
+        match &object.detail {
             Detail::Pod(pod) if pod.phase == "Running" || pod.phase.is_empty() => String::new(),
             Detail::Pod(pod) if pod.reason.is_empty() => pod.phase.clone(),
             Detail::Pod(pod) => format!("{} ({})", pod.phase, pod.reason),
@@ -208,11 +209,22 @@ impl Draft<'_> {
             },
             Detail::Claim(claim) => claim.requested.clone().unwrap_or_default(),
             _ => String::new(),
-        };
-        if object.deletion.is_some() {
-            now = if now.is_empty() { "Terminating".to_owned() } else { format!("{now}, Terminating") };
         }
-        now
+    }
+
+    /// Who mounts a claim, while anybody does.
+    fn mounted_by(&self, object: &Object) -> Option<String> {
+        if !matches!(object.detail, Detail::Claim(_)) {
+            return None;
+        }
+        let mounts = |pod: &&Object| matches!(&pod.detail, Detail::Pod(pod) if !pod.is_terminal() && pod.uses.claims.contains(&object.name));
+        let mut pods: Vec<String> = self.inventory.objects().iter().filter(mounts).map(Object::title).collect();
+        pods.sort();
+        let first = pods.first()?;
+        Some(match pods.len() {
+            1 => format!("mounted by {first}"),
+            count => format!("mounted by {first} and {} more", count - 1),
+        })
     }
 
     /// Pods below an object in the owner graph.

@@ -50,7 +50,7 @@ fn charge(quota: &Quota, resource: &str, object: &Object) -> Option<Quantity> {
     let one = |yes: bool| yes.then_some(Quantity::whole(1));
     match &object.detail {
         Detail::Pod(pod) => {
-            if pod.is_terminal() || !quota.scopes.iter().all(|scope| scope.admits(object)) {
+            if pod.is_terminal() || object.overdue || !quota.scopes.iter().all(|scope| scope.admits(object)) {
                 return None;
             }
             match resource {

@@ -19,6 +19,8 @@ pub enum Guard {
     Ambiguous { instances: Vec<(String, usize)> },
     /// A reconciler would bring the objects back. `command` is what does it properly, where one is known.
     Managed { by: String, command: Option<String>, objects: usize },
+    /// Members are controlled by objects of a kind that could not be looked through.
+    Unseen { owner: String, objects: usize },
     /// A controller of members also controls objects of other applications, `Kind/name` each.
     SharedParent { parent: String, others: Vec<String> },
     /// The namespace is the cluster's own.
@@ -85,24 +87,27 @@ fn ambiguity(inventory: &Inventory, selection: &Selection) -> Option<Guard> {
 /// Each reconciler that manages something of the selection, once.
 fn managers(inventory: &Inventory, selection: &Selection) -> Vec<Guard> {
     let mut found: BTreeMap<Manager, usize> = BTreeMap::new();
+    let mut unseen: BTreeMap<String, usize> = BTreeMap::new();
     for &index in selection.members.keys() {
+        let object = &inventory.objects()[index];
+        if let Some(owner) = object.controller().filter(|_| inventory.controller(index) == Controller::Unseen) {
+            *unseen.entry(format!("{}/{}", owner.kind, owner.name)).or_default() += 1;
+        }
         let manager = Manager::of(&inventory.objects()[index]).or_else(|| outside(inventory, index));
         if let Some(manager) = manager {
             *found.entry(manager).or_default() += 1;
         }
     }
     let guard = |(Manager { by, command }, objects)| Guard::Managed { by, command, objects };
-    found.into_iter().map(guard).collect()
+    let unseen = unseen.into_iter().map(|(owner, objects)| Guard::Unseen { owner, objects });
+    found.into_iter().map(guard).chain(unseen).collect()
 }
 
-/// An operator outside the namespace, or of a kind that could not be looked through.
+/// An operator outside the namespace.
 fn outside(inventory: &Inventory, index: usize) -> Option<Manager> {
     let object = &inventory.objects()[index];
     let owner = object.controller().filter(|_| inventory.controller(index) == Controller::Unknown)?;
-    Some(Manager {
-        by: format!("{}/{}, which is outside the namespace or cannot be read", owner.kind, owner.name),
-        command: None,
-    })
+    Some(Manager { by: format!("{}/{}, which is outside the namespace", owner.kind, owner.name), command: None })
 }
 
 /// Who would bring objects back, and what to type instead.

@@ -90,8 +90,8 @@ fn owned_elsewhere(inventory: &Inventory, selection: &Selection, index: usize) -
     inventory.objects()[index].owners.iter().find_map(|owner| {
         let outside = match inventory.owner_state(owner) {
             Controller::Living(owner) => !selection.contains(owner),
-            // Of an unknown controller a guard speaks.
-            Controller::Unknown => !owner.controller,
+            // Of a controller that nobody saw a guard speaks.
+            Controller::Unknown | Controller::Unseen => !owner.controller,
             Controller::Dead | Controller::None => false,
         };
         outside.then(|| format!("also owned by {}/{}", owner.kind, owner.name))

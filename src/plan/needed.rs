@@ -18,8 +18,7 @@ pub(super) fn by_others(inventory: &Inventory, selection: &Selection, kept: &mut
         .filter(|index| !kept.contains_key(index))
         .filter_map(|&index| {
             let object = &inventory.objects()[index];
-            let why = needs
-                .used(object, &users)
+            let why = used(object, &users)
                 .or_else(|| needs.selects(object))
                 .or_else(|| needs.routes(object))
                 .or_else(|| needs.targets(object))
@@ -46,8 +45,8 @@ impl<'a> Needs<'a> {
     }
 
     /// The first user that stays of each thing, by kind and name.
-    fn users(&self) -> BTreeMap<(&'static str, &'a str), (String, bool)> {
-        let mut users: BTreeMap<(&'static str, &str), (String, bool)> = BTreeMap::new();
+    fn users(&self) -> BTreeMap<(&'a str, &'a str), (String, bool)> {
+        let mut users: BTreeMap<(&'a str, &'a str), (String, bool)> = BTreeMap::new();
         for (object, is_member) in self.stays() {
             for used in references(object).into_iter().flat_map(named) {
                 let user = (object.title(), is_member);
@@ -58,15 +57,6 @@ impl<'a> Needs<'a> {
             }
         }
         users
-    }
-
-    fn used(&self, object: &Object, users: &BTreeMap<(&'static str, &'a str), (String, bool)>) -> Option<String> {
-        if !object.kind.group.is_empty() {
-            return None;
-        }
-        let (_, (user, is_member)) =
-            users.iter().find(|((kind, name), _)| *kind == object.kind.kind && *name == object.name)?;
-        Some(if *is_member { format!("used by {user}, which is kept") } else { format!("also used by {user}") })
     }
 
     /// Pods and workloads that stay and that a selector picks.
@@ -122,6 +112,15 @@ impl<'a> Needs<'a> {
             self.stays().any(|(other, is_member)| is_member && other.kind.is("", "Service") && other.name == *service);
         kept.then(|| format!("endpoints of Service/{service}, which is kept"))
     }
+}
+
+/// Who that stays uses an object.
+fn used<'a>(object: &'a Object, users: &BTreeMap<(&'a str, &'a str), (String, bool)>) -> Option<String> {
+    if !object.kind.group.is_empty() {
+        return None;
+    }
+    let (user, is_member) = users.get(&(object.kind.kind.as_str(), object.name.as_str()))?;
+    Some(if *is_member { format!("used by {user}, which is kept") } else { format!("also used by {user}") })
 }
 
 /// The one of several that is told: a workload before its pods, what is outside before what is kept.

@@ -26,6 +26,7 @@ pub(crate) fn object(group: &str, kind: &str, name: &str) -> Object {
         finalizers: Vec::new(),
         deletion: None,
         deletion_grace: None,
+        overdue: false,
         detail: Detail::None,
     }
 }

@@ -234,10 +234,40 @@ impl<'a> Search<'a> {
     /// What looks like a member's child by name and hash alone.
     pub(super) fn suspected(&self) -> BTreeMap<usize, String> {
         let mut suspected = self.children_by_name();
-        if self.question.target != Target::Orphans {
+        if self.question.target == Target::Orphans {
+            suspected.extend(self.claims_of_nobody());
+        } else {
             suspected.extend(self.selecting_but_anothers());
         }
         suspected
+    }
+
+    /// Claims that are called as a StatefulSet's are, where there is no such StatefulSet and no pod mounts them. The
+    /// name is all that says so, and they hold data: they are only told.
+    fn claims_of_nobody(&self) -> BTreeMap<usize, String> {
+        let mut mounted: BTreeSet<&str> = BTreeSet::new();
+        let mut sets: Vec<&str> = Vec::new();
+        for (_, object) in self.objects() {
+            if let Detail::Pod(pod) = &object.detail {
+                mounted.extend(pod.uses.claims.iter().map(String::as_str));
+            }
+            if object.kind.is("apps", "StatefulSet") {
+                sets.push(&object.name);
+            }
+        }
+        self.outside()
+            .filter(|(_, object)| matches!(object.detail, Detail::Claim(_)) && object.owners.is_empty())
+            .filter(|(_, object)| !mounted.contains(object.name.as_str()))
+            .filter_map(|(index, object)| {
+                let (front, ordinal) = object.name.rsplit_once('-')?;
+                let (_, set) = front.split_once('-')?;
+                let is_number = !ordinal.is_empty() && ordinal.bytes().all(|byte| byte.is_ascii_digit());
+                let lives = sets.iter().any(|set| front.ends_with(&format!("-{set}")));
+                (is_number && !lives).then(|| {
+                    (index, format!("holds data; named like a claim of a StatefulSet that is gone, such as {set}"))
+                })
+            })
+            .collect()
     }
 
     fn children_by_name(&self) -> BTreeMap<usize, String> {

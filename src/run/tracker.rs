@@ -211,6 +211,7 @@ mod tests {
             deletion: deletion.map(Into::into),
             generated: false,
             deletion_grace: Some(30),
+            overdue: false,
             detail: Detail::None,
         }
     }

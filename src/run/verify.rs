@@ -47,7 +47,7 @@ impl Runner<'_> {
                 () = tokio::time::sleep(SETTLE) => {}
                 () = self.stop.asked() => {}
             }
-            let look = self.cluster.inventory(catalog, Patience::RUN).await;
+            let look = self.cluster.inventory(catalog, Patience::RUN, &self.plan.unseen).await;
             let (inventory, unseen) = match look {
                 Ok(look) => look,
                 Err(failure) => break self.blind(&failure),
@@ -234,7 +234,7 @@ impl Runner<'_> {
     async fn settle_quota(&mut self, ledger: &mut Ledger, catalog: &Catalog, since: Instant) {
         let until = self.within(QUOTA_SETTLES);
         while ledger.is_open() {
-            match self.cluster.inventory(catalog, Patience::PLAN).await {
+            match self.cluster.inventory(catalog, Patience::PLAN, &[]).await {
                 Ok((inventory, _)) => ledger.settle(&inventory, since),
                 Err(failure) => tracing::info!(%failure, "the quotas cannot be read"),
             }

@@ -52,6 +52,13 @@ fn krew_installs_upgrades_and_removes_the_plugin() -> Outcome {
     let through_kubectl = user.run("kubectl", &["purge", "--version"])?;
     assert_eq!(through_kubectl, user.run(PROGRAM, &["--version"])?);
     assert!(through_kubectl.ok, "{}", through_kubectl.stderr);
+    // What the caveats say about completion, with a folder that is in this PATH.
+    let script = user.run("kubectl", &["purge", "completion", "kubectl"])?.stdout;
+    assert_eq!(script, user.installed_file("kubectl_complete-purge")?);
+    assert!(user.installed_file("kubectl-purge.1")?.starts_with(".ie"));
+    user.add_to_path("kubectl_complete-purge", &script)?;
+    let offered = user.run("kubectl", &["__complete", "purge", "or"])?;
+    assert_eq!(offered.stdout, "orphans\tDelete what no controller owns any more\n:4\n", "{}", offered.stderr);
     let plugins = user.run("kubectl", &["plugin", "list"])?;
     assert!(plugins.ok, "kubectl has something to say against a plugin: {}", plugins.stderr);
     assert!(plugins.stdout.contains("/kubectl-purge\n"), "{}", plugins.stdout);
@@ -87,10 +94,10 @@ fn an_archive_is_the_same_bytes_each_time() -> Outcome {
     let (os, arch) = present_platform();
     let mut archives = Vec::new();
     for attempt in ["first", "second"] {
-        let archive = package(&user.home().join(attempt), os, arch, &program)?;
+        let archive = package(&user.home().join(attempt), os, arch, &program, &program)?;
         archives.push((fs::read(archive)?, user.listing(attempt, os, arch)?));
     }
-    assert_eq!(archives[0].1, "kubectl-purge\nLICENSE\n");
+    assert_eq!(archives[0].1, "kubectl-purge\nLICENSE\nkubectl-purge.1\nkubectl_complete-purge\n");
     assert_eq!(archives[0], archives[1]);
     Ok(())
 }

@@ -31,8 +31,8 @@ impl Release {
         let foreign = folder.join("foreign");
         fs::write(&foreign, "of another platform\n")?;
         for (os, arch) in PLATFORMS {
-            let program = if (os, arch) == present_platform() { program } else { &foreign };
-            package(folder, os, arch, program)?;
+            let shipped = if (os, arch) == present_platform() { program } else { &foreign };
+            package(folder, os, arch, shipped, program)?;
         }
         let archives = server::serve(folder.to_owned())?;
         let filled = script("manifest").args([version, HOMEPAGE, &archives]).arg(folder).output()?;
@@ -54,9 +54,15 @@ impl Release {
     }
 }
 
-/// Makes one archive in `folder`, as the release workflow does.
-pub(crate) fn package(folder: &Path, os: &str, arch: &str, program: &Path) -> Result<PathBuf, Box<dyn Error>> {
-    let packaged = script("package").args([os, arch]).arg(program).env("DIST", folder).output()?;
+/// Makes one archive in `folder`, as the release workflow does; `here` can be run on this machine.
+pub(crate) fn package(
+    folder: &Path,
+    os: &str,
+    arch: &str,
+    program: &Path,
+    here: &Path,
+) -> Result<PathBuf, Box<dyn Error>> {
+    let packaged = script("package").args([os, arch]).args([program, here]).env("DIST", folder).output()?;
     if !packaged.status.success() {
         return Err(String::from_utf8_lossy(&packaged.stderr).into());
     }

@@ -70,6 +70,19 @@ impl User {
         Ok(version.ok_or("a receipt without version")?.to_owned())
     }
 
+    /// A file that the installed archive brought along.
+    pub(crate) fn installed_file(&self, name: &str) -> Result<String, Box<dyn Error>> {
+        let store = self.home.join(".krew/store/purge").join(self.installed_version()?);
+        Ok(fs::read_to_string(store.join(name))?)
+    }
+
+    /// Puts a program into a folder of PATH.
+    pub(crate) fn add_to_path(&self, name: &str, script: &str) -> Result<(), Box<dyn Error>> {
+        let path = self.home.join("bin").join(name);
+        fs::write(&path, script)?;
+        Ok(fs::set_permissions(path, fs::Permissions::from_mode(0o755))?)
+    }
+
     /// The plugins of which krew keeps files.
     pub(crate) fn left_in_the_store(&self) -> Result<Vec<String>, Box<dyn Error>> {
         let entries = fs::read_dir(self.home.join(".krew/store"))?.collect::<Result<Vec<_>, _>>()?;

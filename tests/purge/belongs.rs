@@ -290,6 +290,40 @@ spec:
     );
 }
 
+#[test]
+fn a_certificate_that_only_the_applications_ingress_uses_is_related() {
+    let world = World::new("certificate");
+    world.apply(
+        "
+{ apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: { name: web, labels: { app: demo } }, spec: { tls: [ { secretName: own }, { secretName: shared } ], defaultBackend: { service: { name: web, port: { number: 80 } } } } }
+---
+{ apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: { name: other, labels: { app: other } }, spec: { tls: [ { secretName: shared } ], defaultBackend: { service: { name: other, port: { number: 80 } } } } }
+---
+{ apiVersion: v1, kind: Secret, metadata: { name: own } }
+---
+{ apiVersion: v1, kind: Secret, metadata: { name: shared, labels: { app: demo } } }
+",
+    );
+    let run = world.purge(&["app", "demo", "--yes"]).exits(0);
+    run.says("Secret/own (used only by Ingress/web)").says("also used by Ingress/other");
+    assert_eq!(world.names("secrets,ingresses"), ["ingress.networking.k8s.io/other", "secret/own", "secret/shared"]);
+}
+
+/// k8s#118376: an EndpointSlice made by hand is owned by nobody and outlives its Service.
+#[test]
+fn an_endpointslice_made_by_hand_goes_with_its_service() {
+    let world = World::new("slices");
+    world.apply(
+        "
+{ apiVersion: v1, kind: Service, metadata: { name: demo, labels: { app: demo } }, spec: { ports: [ { port: 80 } ] } }
+---
+{ apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: { name: demo-manual, labels: { kubernetes.io/service-name: demo } }, addressType: IPv4, endpoints: [] }
+",
+    );
+    world.purge(&["app", "demo", "--yes"]).exits(0).says("endpoints of Service/demo");
+    assert_eq!(world.names("services,endpointslices"), [""; 0]);
+}
+
 /// Labels copied from the selector, claims without owner, one of a bigger past without labels.
 #[test]
 fn claims_of_a_statefulset_are_found_by_name_and_kept_unless_asked_for() {
@@ -304,7 +338,10 @@ fn claims_of_a_statefulset_are_found_by_name_and_kept_unless_asked_for() {
         template("demo")
     );
     world.apply(&[set, claim("data-db-0"), claim("data-db-7"), claim("data-db-x"), claim("data-dbx-0")].concat());
+    world.apply("{ apiVersion: v1, kind: Pod, metadata: { name: reader }, spec: { containers: [ { name: main, image: demo } ], volumes: [ { name: d, persistentVolumeClaim: { claimName: data-db-0 } } ] } }");
     let run = world.purge(&["app", "demo", "--dry-run"]).exits(0);
+    let run = run.says("mounted by Pod/reader");
+    world.kubectl(&["delete", "pod", "reader", "--force"]);
     run.says("holds data (--delete-data)")
         .says("data-db-7")
         .says("2Gi")
@@ -363,7 +400,7 @@ spec: { template: { spec: { restartPolicy: Never, containers: [ { name: main, im
     let plan = world.purge(&["app", "demo", "--dry-run", "-o", "json"]).exits(0).json();
     assert_eq!(planned(&plan), ["delete CronJob/nightly"]);
     assert_eq!(plan["suspected"][0]["reasons"][0], "named like a child of CronJob/nightly");
-    world.purge(&["app", "demo", "--yes"]).exits(0).says("Looks like part of it by name alone, and stays:");
+    world.purge(&["app", "demo", "--yes"]).exits(0).says("Looks like part of it, but is not tied to it, and stays:");
     assert_eq!(world.names("pods"), [pod]);
 }
 

@@ -97,6 +97,19 @@ fn a_parent_of_several_applications_is_no_row_but_a_guard() {
     assert_eq!(world.names("configmaps,databases"), ["configmap/kube-root-ca.crt"]);
 }
 
+/// An operator outside the namespace: its object is the cluster's, and it would make the child anew.
+#[test]
+fn what_an_operator_outside_the_namespace_controls_is_refused() {
+    let world = World::new("outside");
+    let uid =
+        world.plane.kubectl(&["get", "namespace", &world.namespace, "-o", "jsonpath={.metadata.uid}"]).ok().unwrap();
+    world.apply(&format!(
+        "{{ apiVersion: v1, kind: ConfigMap, metadata: {{ name: c, labels: {{ app: demo }}, ownerReferences: [ {{ apiVersion: cluster.example/v1, kind: Platform, name: all, uid: {uid}, controller: true }} ] }} }}"
+    ));
+    let run = refused(world.purge(&["app", "demo", "--yes"]));
+    run.complains("managed by Platform/all, which is outside the namespace").complains("--allow-managed");
+}
+
 #[test]
 fn no_more_than_max_and_no_system_namespace() {
     let world = two_releases("max");

@@ -63,3 +63,27 @@ fn orphans_go_without_an_application_being_named_and_hand_made_pods_stay() {
     assert!(world.names("pods").contains(&"pod/debug".to_owned()));
     world.purge(&["orphans", "--yes"]).exits(0).says("No orphans in namespace");
 }
+
+#[test]
+fn jobs_pods_revisions_and_claims_that_nobody_owns_are_told_for_what_they_were() {
+    let world = World::new("leftovers");
+    world.apply(
+        "
+{ apiVersion: batch/v1, kind: Job, metadata: { name: once }, spec: { template: { spec: { restartPolicy: Never, containers: [ { name: main, image: demo } ] } } } }
+---
+{ apiVersion: apps/v1, kind: ControllerRevision, metadata: { name: db-7c9f8d, labels: { app: db } }, revision: 1, data: {} }
+---
+{ apiVersion: v1, kind: PersistentVolumeClaim, metadata: { name: data-db-0 }, spec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 1Gi } } } }
+",
+    );
+    world.until("the Job's pod", || (world.names("pods").len() == 1).then_some(()));
+    world.kubectl(&["delete", "job", "once", "--cascade=orphan"]);
+    let pod = world.names("pods")[0].clone();
+    world.until("a pod without owner", || world.get(&pod)["metadata"]["ownerReferences"].is_null().then_some(()));
+    let plan = world.purge(&["orphans", "--dry-run", "-o", "json"]).exits(0).json();
+    assert_eq!(reasons(&plan, "Pod", pod.trim_start_matches("pod/")), ["orphan, probably of Job/once"]);
+    assert_eq!(reasons(&plan, "ControllerRevision", "db-7c9f8d"), ["orphan, probably of app=db"]);
+    assert_eq!(plan["suspected"][0]["name"], "data-db-0");
+    world.purge(&["orphans", "--yes"]).exits(0);
+    assert_eq!(world.names("pods,controllerrevisions,persistentvolumeclaims"), ["persistentvolumeclaim/data-db-0"]);
+}

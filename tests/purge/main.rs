@@ -4,19 +4,26 @@
 
 mod backup;
 mod belongs;
+mod blind;
 mod comeback;
+mod completion;
 mod consent;
 mod frail;
 mod guards;
 mod harness;
 mod held;
+mod keeping;
 mod listing;
 mod pause;
 mod preflight;
 mod refusals;
 mod running;
 mod sharing;
+mod skew;
 mod stories;
+mod streams;
 mod stuck;
 mod terminal;
 mod trouble;
+mod typed;
+mod verbose;

@@ -40,7 +40,8 @@ fn assert_purged(world: &World) {
 #[test]
 fn a_full_quota_is_released_and_the_next_application_starts() {
     let world = full_quota("full");
-    let bystanders = world.stored("configmaps,serviceaccounts,resourcequotas");
+    let bystanders = world.stored("configmaps,serviceaccounts");
+    assert!(bystanders.len() >= 3, "{bystanders:#?}");
     world.deployment("other", "other", 2);
     world.until("the other application to be refused", || {
         let events = world.kubectl(&["get", "events", "-o", "jsonpath={.items[*].message}"]);
@@ -60,9 +61,7 @@ fn a_full_quota_is_released_and_the_next_application_starts() {
     assert_eq!(world.names("deployments"), ["deployment.apps/other"]);
     world.until_running("app=other", 2);
     let after = world.stored("configmaps,serviceaccounts");
-    for (uid, object) in after {
-        assert_eq!(bystanders.get(&uid), Some(&object), "changed: {}", object["metadata"]["name"]);
-    }
+    assert_eq!(after, bystanders);
 }
 
 #[test]

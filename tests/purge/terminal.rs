@@ -148,3 +148,42 @@ fn everything_but_yes_is_no() {
     assert_eq!(world.names("deployments,replicasets,pods"), before);
     assert_eq!(world.get("deployment/deployment-demo")["spec"]["replicas"], 2);
 }
+
+/// On a terminal the question is asked that a script is refused for.
+#[test]
+fn on_a_terminal_it_asks_which_instance_is_meant() {
+    let world = World::new("which");
+    for instance in ["demo-a", "demo-b"] {
+        world.apply(&format!(
+            "{{ apiVersion: v1, kind: ConfigMap, metadata: {{ name: {instance}, labels: {{ app: demo, app.kubernetes.io/instance: {instance} }} }} }}"
+        ));
+    }
+    for (keys, code) in [("\r", 3), ("demo-c\r", 3), ("\u{3}", 130)] {
+        let mut screen = Screen::run(&world, 100, &["app", "demo"]);
+        let shown = screen.until("Which one?");
+        assert!(shown.contains("\"demo\" means 2 instances:") && shown.contains("demo-a  1 object"), "{shown}");
+        screen.types(keys);
+        assert_eq!(screen.ends(), code, "{keys:?}\n{}", screen.text());
+    }
+    let mut screen = Screen::run(&world, 100, &["app", "demo"]);
+    screen.until("Which one?");
+    screen.types("demo-a\r");
+    screen.until(QUESTION);
+    screen.types("y\r");
+    assert_eq!(screen.ends(), 0, "{}", screen.text());
+    assert_eq!(world.names("configmaps"), ["configmap/demo-b", "configmap/kube-root-ca.crt"]);
+}
+
+/// A key that was pressed before the question stood there is no answer to it.
+#[test]
+fn what_was_typed_before_the_question_does_not_answer_it() {
+    let world = small_application("ahead");
+    let mut screen = Screen::run(&world, 100, &["app", "demo"]);
+    screen.types("y\r");
+    screen.until(QUESTION);
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(screen.child.try_wait().unwrap().is_none(), "{}", screen.text());
+    screen.types("\r");
+    assert_eq!(screen.ends(), 3, "{}", screen.text());
+    assert_eq!(world.get("deployment/deployment-demo")["spec"]["replicas"], 2);
+}

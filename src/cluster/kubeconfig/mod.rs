@@ -10,6 +10,7 @@ mod error;
 mod fields;
 mod files;
 mod kuberc;
+mod names;
 #[cfg(all(test, unix))]
 mod tests;
 mod user;
@@ -22,6 +23,7 @@ use serde_json::{Map, Value};
 pub use self::error::KubeconfigError;
 use self::fields::Fields;
 use self::files::{Entry, Merged};
+pub use self::names::{Names, names};
 use super::connection::Connection;
 use super::environment::Environment;
 use super::flags::ConnectionFlags;

@@ -166,6 +166,7 @@ fn read_plugin(
         api_version: api_version.to_owned(),
         install_hint: exec.text("installHint")?.map(str::to_owned),
         interactive,
+        is_quiet: environment.is_completing,
         cluster: exec.flag("provideClusterInfo")?.then(|| endpoint.plugin_info()),
     })
 }

@@ -6,6 +6,8 @@ mod words;
 
 use std::{env, io, io::IsTerminal as _};
 
+use tracing::level_filters::LevelFilter;
+
 use self::{live::Live, tally::Tally};
 use super::{Color, ColorEnv, stream, unicode};
 use crate::run::Event;
@@ -26,7 +28,9 @@ impl Progress {
     #[must_use]
     pub fn of_stderr(color: Color) -> Self {
         let is_terminal = io::stderr().is_terminal();
-        let moves = is_terminal && env::var_os("TERM").is_none_or(|term| term != "dumb");
+        // A display that is redrawn and lines of `-v` would write over each other.
+        let is_told = LevelFilter::current() != LevelFilter::OFF;
+        let moves = is_terminal && !is_told && env::var_os("TERM").is_none_or(|term| term != "dumb");
         let printer = if moves {
             Printer::Live(Live::new(color.decide(&ColorEnv::read(), is_terminal), unicode()))
         } else {

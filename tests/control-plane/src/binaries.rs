@@ -11,6 +11,7 @@ use crate::error::{Doing as _, Error};
 use crate::go_build;
 use crate::progress;
 use crate::random;
+use crate::release::Release;
 
 /// Names the folder in which built programs are kept, so that several checkouts can share them.
 pub const CACHE_VARIABLE: &str = "KUBECTL_PURGE_CONTROL_PLANE_CACHE";
@@ -18,38 +19,45 @@ pub const CACHE_VARIABLE: &str = "KUBECTL_PURGE_CONTROL_PLANE_CACHE";
 /// Where unfinished builds live, beside the finished ones.
 const UNFINISHED: &str = "building-";
 
-/// A complete set of programs.
+/// A complete set of programs: those of one release, and those of the current one that every release needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Binaries {
+    release: Release,
+    servers: PathBuf,
     dir: PathBuf,
 }
 
 impl Binaries {
     /// The programs of this source tree's go.mod, if they have been built already.
     pub(crate) fn cached() -> Option<Self> {
-        let dir = finished(&cache());
-        dir.is_dir().then_some(Self { dir })
+        let dir = built(Release::Current)?;
+        Some(Self { release: Release::Current, servers: dir.clone(), dir })
     }
 
-    /// The programs, built first if need be; of several processes, one builds and the others wait.
-    pub(crate) fn ensure() -> Result<Self, Error> {
-        if let Some(ready) = Self::cached() {
+    /// The programs, built first if need be.
+    pub(crate) fn ensure(release: Release) -> Result<Self, Error> {
+        Ok(Self { release, servers: Self::of(release)?, dir: Self::of(Release::Current)? })
+    }
+
+    /// One release's folder; of several processes, one builds and the others wait.
+    fn of(release: Release) -> Result<PathBuf, Error> {
+        if let Some(ready) = built(release) {
             return Ok(ready);
         }
         let cache = cache();
         fs::create_dir_all(&cache).doing(|| format!("create {}", cache.display()))?;
         // Held until the end of this function: the file's last handle going away releases it.
         let _lock = lock(&cache)?;
-        if let Some(ready) = Self::cached() {
+        if let Some(ready) = built(release) {
             return Ok(ready);
         }
         discard_unfinished(&cache);
         let workshop = cache.join(format!("{UNFINISHED}{}", random::hex(8)?));
-        let built = go_build::build(&workshop).and_then(|bin| {
-            let dir = finished(&cache);
+        let built = go_build::build(release, &workshop).and_then(|bin| {
+            let dir = finished(&cache, release);
             // One step from nothing to everything: an interrupted build is never taken for a set.
             fs::rename(&bin, &dir).doing(|| format!("move the programs to {}", dir.display()))?;
-            Ok(Self { dir })
+            Ok(dir)
         });
         let _ = fs::remove_dir_all(&workshop);
         built
@@ -60,7 +68,8 @@ impl Binaries {
     }
 
     pub(crate) fn path(&self, tool: Tool) -> PathBuf {
-        self.dir.join(tool.name())
+        let dir = if self.release.that_has(tool) == Release::Current { &self.dir } else { &self.servers };
+        dir.join(tool.name())
     }
 
     /// Kwok's own stages, each a YAML document.
@@ -81,8 +90,12 @@ fn cache() -> PathBuf {
     workspace.join(target.unwrap_or_else(|| "target".into())).join("control-plane")
 }
 
-fn finished(cache: &Path) -> PathBuf {
-    cache.join(format!("bin-{}", go_build::fingerprint()))
+fn finished(cache: &Path, release: Release) -> PathBuf {
+    cache.join(format!("bin-{}", go_build::fingerprint(release)))
+}
+
+fn built(release: Release) -> Option<PathBuf> {
+    Some(finished(&cache(), release)).filter(|dir| dir.is_dir())
 }
 
 /// Waits for the builder's lock, and says so when another process has it.

@@ -5,6 +5,7 @@ use crate::component::Component;
 use crate::control_plane::ControlPlane;
 use crate::error::Error;
 use crate::nodes::NodeSize;
+use crate::release::Release;
 use crate::stages::Stages;
 
 /// Describes a control plane; made by [`ControlPlane::builder`].
@@ -16,6 +17,7 @@ pub struct Builder {
     pub(crate) users: Vec<(String, Vec<String>)>,
     pub(crate) stages: Stages,
     pub(crate) audit: Option<AuditLevel>,
+    pub(crate) release: Release,
     flags: Vec<(Component, Vec<String>)>,
 }
 
@@ -27,6 +29,7 @@ impl Builder {
             users: Vec::new(),
             stages: Stages::default(),
             audit: None,
+            release: Release::Current,
             flags: Component::ALL.map(|component| (component, Vec::new())).to_vec(),
         }
     }
@@ -50,6 +53,13 @@ impl Builder {
         for (_, flags) in self.flags.iter_mut().filter(|(of, _)| *of == component) {
             flags.push(flag.to_owned());
         }
+        self
+    }
+
+    /// The Kubernetes release of API server, controllers and scheduler; the current one unless given. An older one is
+    /// built the first time, which takes another nine minutes. kubectl stays the current one.
+    pub fn release(mut self, release: Release) -> Self {
+        self.release = release;
         self
     }
 
@@ -113,7 +123,9 @@ impl Builder {
 
     /// What was asked for that only a control plane of our own can give.
     pub(crate) fn needs_own(&self) -> Option<&'static str> {
-        if self.flags.iter().any(|(_, flags)| !flags.is_empty()) {
+        if self.release != Release::Current {
+            Some("another Kubernetes release")
+        } else if self.flags.iter().any(|(_, flags)| !flags.is_empty()) {
             Some("a flag of a component's own")
         } else if !self.users.is_empty() {
             Some("a user with a token")

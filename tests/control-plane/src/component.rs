@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::binaries::Binaries;
 use crate::error::Error;
+use crate::release::Release;
 
 /// One of the processes of a control plane, in the order in which they are started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,6 +69,6 @@ impl Tool {
     /// # Errors
     /// When the programs cannot be built.
     pub fn program(self) -> Result<PathBuf, Error> {
-        Ok(Binaries::ensure()?.path(self))
+        Ok(Binaries::ensure(Release::Current)?.path(self))
     }
 }

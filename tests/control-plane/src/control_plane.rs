@@ -18,6 +18,7 @@ use crate::kubeconfig::Endpoint;
 use crate::kubectl::Kubectl;
 use crate::nodes::NodeSize;
 use crate::own::Own;
+use crate::release::Release;
 use crate::users::{ADMIN, User};
 use crate::wait;
 
@@ -50,12 +51,17 @@ impl ControlPlane {
 
     /// The control plane that all tests of this process share, started by the first that asks. Its three
     /// nodes are too big to fill; a test makes a namespace of its own, and leaves the components alone.
+    /// [`RELEASE_VARIABLE`](crate::RELEASE_VARIABLE) says of which Kubernetes release it is.
     ///
     /// # Panics
     /// When it cannot be started, for every test that asks.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Result<ControlPlane, String>> = OnceLock::new();
-        let start = || Self::builder().node_size("1000", "8Ti", 10_000).start().map_err(|error| error.to_string());
+        let start = || {
+            let release = Release::of_environment()?;
+            let builder = Self::builder().release(release).node_size("1000", "8Ti", 10_000);
+            builder.start().map_err(|error| error.to_string())
+        };
         match SHARED.get_or_init(start) {
             Ok(control_plane) => control_plane,
             Err(message) => panic!("{message}"),
@@ -80,7 +86,7 @@ impl ControlPlane {
     }
 
     fn start_own(builder: &Builder) -> Result<Self, Error> {
-        let binaries = Binaries::ensure()?;
+        let binaries = Binaries::ensure(builder.release)?;
         // First, and so dropped last: an error on the way leaves nothing behind.
         let (guardian, folder) = guarded_folder()?;
         let mut users = vec![User::admin()?];

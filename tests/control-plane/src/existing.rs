@@ -8,6 +8,7 @@ use crate::component::Tool;
 use crate::error::Error;
 use crate::kubeconfig::{Endpoint, write_private};
 use crate::kubectl::Kubectl;
+use crate::release::Release;
 
 /// Names the kubeconfig of a cluster to run on. A variable of its own: the caller's `KUBECONFIG` and
 /// current context may be anything, and tests delete.
@@ -39,5 +40,5 @@ fn program() -> Result<PathBuf, Error> {
     }
     let path = env::var_os("PATH").unwrap_or_default();
     let found = env::split_paths(&path).map(|dir| dir.join(Tool::Kubectl.name())).find(|program| program.is_file());
-    found.map_or_else(|| Ok(Binaries::ensure()?.path(Tool::Kubectl)), Ok)
+    found.map_or_else(|| Ok(Binaries::ensure(Release::Current)?.path(Tool::Kubectl)), Ok)
 }

@@ -10,10 +10,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Doing as _, Error};
 use crate::process::tail;
 use crate::progress;
-
-/// Embedded, so that what is built is what was compiled in, wherever the source tree is by then.
-const GO_MOD: &str = include_str!("../go/go.mod");
-const GO_SUM: &str = include_str!("../go/go.sum");
+use crate::release::Release;
 
 /// The file beside the programs that holds kwok's stages.
 pub(crate) const STAGES: &str = "kwok-stages.yaml";
@@ -25,8 +22,9 @@ const STAGE_FOLDERS: [&str; 3] =
 
 /// Changes with everything that the result depends on, so that a new go.mod is built and an old one
 /// reused. FNV-1a: stable across compilers, and nobody is trying to collide it.
-pub(crate) fn fingerprint() -> String {
-    let parts = [GO_MOD, GO_SUM, &ldflags(), consts::OS, consts::ARCH, &STAGE_FOLDERS.join(" ")];
+pub(crate) fn fingerprint(release: Release) -> String {
+    let parts =
+        [release.go_mod(), release.go_sum(), &ldflags(release), consts::OS, consts::ARCH, &STAGE_FOLDERS.join(" ")];
     let hash = parts
         .iter()
         .flat_map(|part| part.bytes().chain([0]))
@@ -35,19 +33,22 @@ pub(crate) fn fingerprint() -> String {
 }
 
 /// Builds in `workshop`, which must not exist, and returns the folder with the programs in it.
-pub(crate) fn build(workshop: &Path) -> Result<PathBuf, Error> {
+pub(crate) fn build(release: Release, workshop: &Path) -> Result<PathBuf, Error> {
     let module = workshop.join("module");
     let bin = workshop.join("bin");
     for dir in [&module, &bin] {
         fs::create_dir_all(dir).doing(|| format!("create {}", dir.display()))?;
     }
-    for (name, text) in [("go.mod", GO_MOD), ("go.sum", GO_SUM)] {
+    for (name, text) in [("go.mod", release.go_mod()), ("go.sum", release.go_sum())] {
         let path = module.join(name);
         fs::write(&path, text).doing(|| format!("write {}", path.display()))?;
     }
-    let go = Go { program: program(), module };
+    let go = Go { program: program(), module, release };
     go.check_version()?;
     compile(&go, &bin, &workshop.join("go.log"))?;
+    if release == Release::Older {
+        return Ok(bin);
+    }
     // etcd's command is called after the last element of its module path.
     fs::rename(bin.join("server"), bin.join("etcd")).doing(|| "rename etcd's program".to_owned())?;
     let stages = stages(&go)?;
@@ -60,6 +61,7 @@ pub(crate) fn build(workshop: &Path) -> Result<PathBuf, Error> {
 struct Go {
     program: PathBuf,
     module: PathBuf,
+    release: Release,
 }
 
 impl Go {
@@ -79,7 +81,7 @@ impl Go {
 
     /// Asked inside the module: a `go` that may fetch newer toolchains answers for the one it would use.
     fn check_version(&self) -> Result<(), Error> {
-        let needed = needed_go();
+        let needed = needed_go(self.release);
         let found = match self.query(&["env", "GOVERSION"]) {
             Ok(Ok(version)) if minor(version.trim_start_matches("go")) >= minor(needed) => return Ok(()),
             Ok(Ok(found) | Err(found)) => found,
@@ -99,13 +101,13 @@ fn program() -> PathBuf {
 
 fn compile(go: &Go, bin: &Path, log: &Path) -> Result<(), Error> {
     progress::say(&format!(
-        "building Kubernetes {}, etcd and kwok from source; the first time takes up to 9 minutes",
-        kubernetes_version()
+        "building Kubernetes {} and what it needs from source; the first time takes up to 9 minutes",
+        kubernetes_version(go.release)
     ));
     let output = File::create(log).doing(|| format!("create {}", log.display()))?;
     let mut command = go.command();
     // -v prints each package as it is compiled, which is the only progress `go build` can show.
-    command.args(["build", "-v", "-mod=readonly", "-buildvcs=false", "-ldflags", &ldflags(), "-o"]).arg(bin);
+    command.args(["build", "-v", "-mod=readonly", "-buildvcs=false", "-ldflags", &ldflags(go.release), "-o"]).arg(bin);
     command.arg("tool").stdout(Stdio::null()).stderr(output);
     let mut build = command.spawn().doing(|| format!("run {}", go.program.display()))?;
     let began = Instant::now();
@@ -165,27 +167,27 @@ fn stages(go: &Go) -> Result<String, Error> {
 }
 
 /// Without a version the server calls itself v0.0.0, and clients behave differently.
-fn ldflags() -> String {
-    let version = kubernetes_version();
+fn ldflags(release: Release) -> String {
+    let version = kubernetes_version(release);
     let mut numbers = version.trim_start_matches('v').split('.');
     let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
     let package = "k8s.io/component-base/version";
     format!("-s -w -X {package}.gitVersion={version} -X {package}.gitMajor={major} -X {package}.gitMinor={minor}")
 }
 
-fn kubernetes_version() -> &'static str {
-    go_mod_word("k8s.io/kubernetes").expect("go.mod requires k8s.io/kubernetes")
+fn kubernetes_version(release: Release) -> &'static str {
+    go_mod_word(release, "k8s.io/kubernetes").expect("go.mod requires k8s.io/kubernetes")
 }
 
 /// `1.26` of go.mod's `go 1.26.0`.
-fn needed_go() -> &'static str {
-    let version = go_mod_word("go").expect("go.mod has a go line");
+fn needed_go(release: Release) -> &'static str {
+    let version = go_mod_word(release, "go").expect("go.mod has a go line");
     version.match_indices('.').nth(1).map_or(version, |(end, _)| &version[..end])
 }
 
 /// The word that follows `key` in go.mod.
-fn go_mod_word(key: &str) -> Option<&'static str> {
-    GO_MOD.lines().find_map(|line| {
+fn go_mod_word(release: Release, key: &str) -> Option<&'static str> {
+    release.go_mod().lines().find_map(|line| {
         let mut words = line.split_whitespace();
         (words.next() == Some(key)).then(|| words.next()).flatten()
     })
@@ -214,7 +216,7 @@ mod tests {
     }
 
     fn go(program: &str) -> Go {
-        Go { program: program.into(), module: env::temp_dir() }
+        Go { program: program.into(), module: env::temp_dir(), release: Release::Current }
     }
 
     #[test]
@@ -240,8 +242,9 @@ mod tests {
 
     #[test]
     fn go_mod_says_what_is_built_and_with_what() {
-        assert!(kubernetes_version().starts_with("v1."));
-        assert_eq!(minor(needed_go()), (1, 26));
-        assert!(ldflags().contains(&format!("gitVersion={}", kubernetes_version())));
+        assert!(kubernetes_version(Release::Older).starts_with("v1.34."));
+        assert_eq!(minor(needed_go(Release::Current)), (1, 26));
+        let release = Release::Current;
+        assert!(ldflags(release).contains(&format!("gitVersion={}", kubernetes_version(release))));
     }
 }

@@ -16,8 +16,9 @@
 //! control plane may be running beside this one. Whatever becomes of this process, its control planes are
 //! stopped and their folders removed.
 //!
-//! Two variables change where things come from: [`CACHE_VARIABLE`] names a folder for the built programs,
-//! which several checkouts can share, and [`KUBECONFIG_VARIABLE`] an existing cluster to run on instead.
+//! Three variables change where things come from: [`CACHE_VARIABLE`] names a folder for the built programs,
+//! which several checkouts can share, [`RELEASE_VARIABLE`] an older Kubernetes for the shared control plane,
+//! and [`KUBECONFIG_VARIABLE`] an existing cluster to run on instead.
 
 #![warn(missing_docs)]
 
@@ -44,6 +45,7 @@ mod port;
 mod process;
 mod progress;
 mod random;
+mod release;
 mod service_accounts;
 mod stages;
 mod users;
@@ -60,4 +62,5 @@ pub use existing::KUBECONFIG_VARIABLE;
 pub use folder::FOLDER_PREFIX;
 pub use kubeconfig::{Credential, Endpoint, Kubeconfig};
 pub use kubectl::KubectlOutput;
+pub use release::{RELEASE_VARIABLE, Release};
 pub use users::{ADMIN, Rule};

@@ -1,5 +1,7 @@
 //! Kubeconfigs and flags, and what follows from them. Where a test says "as kubectl", kubectl was asked.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod clusters;
 mod files;
 mod plugins;

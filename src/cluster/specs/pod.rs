@@ -1,14 +1,11 @@
-//! The spec of a pod, alone or in a template: what it names of its namespace, and what it asks for.
-//!
-//! Source of the format: `k8s.io/api` core/v1.
+//! A pod's spec: what it names of its namespace, and what a quota charges for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
+use super::{Map, Named};
 use crate::inventory::{Quantity, References};
-
-type Map = BTreeMap<String, String>;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -60,12 +57,6 @@ struct EnvSource {
 struct EnvFrom {
     config_map_ref: Option<Named>,
     secret_ref: Option<Named>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Named {
-    pub(super) name: String,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -188,7 +179,7 @@ impl PodSpec {
     }
 }
 
-fn add(names: &mut std::collections::BTreeSet<String>, named: Option<&Named>) {
+fn add(names: &mut BTreeSet<String>, named: Option<&Named>) {
     names.extend(named.map(|named| named.name.clone()).filter(|name| !name.is_empty()));
 }
 
@@ -209,5 +200,61 @@ fn raise_all(to: &mut BTreeMap<String, Quantity>, at_least: &BTreeMap<String, Qu
     for (resource, amount) in at_least {
         let entry = to.entry(resource.clone()).or_default();
         *entry = (*entry).max(*amount);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::PodItem;
+    use super::*;
+    use crate::{
+        cluster::wire::Item as _,
+        inventory::{self, Detail},
+    };
+
+    fn pod(json: &str) -> inventory::Pod {
+        match serde_json::from_str::<PodItem>(json).unwrap().parts().1 {
+            Detail::Pod(pod) => *pod,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_pod_is_charged_as_the_quota_charges_it() {
+        let pod = pod(r#"{"spec":{
+            "containers":[{"resources":{"requests":{"cpu":"500m"},"limits":{"cpu":"1"}}},{"resources":{"requests":{"cpu":"250m"}}}],
+            "initContainers":[
+                {"restartPolicy":"Always","resources":{"requests":{"cpu":"100m"}}},
+                {"resources":{"requests":{"cpu":"2","memory":"1Gi"}}}],
+            "overhead":{"cpu":"10m"}}}"#);
+        let charge: Vec<_> = pod.charge.iter().map(|(name, amount)| format!("{name}={amount}")).collect();
+        // 2 + the sidecar's 100m at the costliest moment, + 10m of overhead.
+        assert_eq!(charge, ["limits.cpu=1010m", "requests.cpu=2110m", "requests.memory=1073741824"]);
+    }
+
+    #[test]
+    fn what_is_given_for_the_pod_as_a_whole_stands_for_the_sum() {
+        let pod = pod(r#"{"spec":{"resources":{"requests":{"cpu":"3"}},
+            "containers":[{"resources":{"requests":{"cpu":"1","memory":"1"}}}]}}"#);
+        assert_eq!(pod.charge["requests.cpu"], Quantity::whole(3));
+        assert_eq!(pod.charge["requests.memory"], Quantity::whole(1));
+    }
+
+    #[test]
+    fn every_way_of_using_a_config_map_or_secret_is_seen() {
+        let pod = pod(
+            r#"{"metadata":{"name":"p"},"spec":{"serviceAccountName":"sa","imagePullSecrets":[{"name":"s1"}],
+            "containers":[{"env":[{"valueFrom":{"configMapKeyRef":{"name":"c1"}}},{"valueFrom":{"secretKeyRef":{"name":"s2"}}},{"value":"x"}],
+                "envFrom":[{"configMapRef":{"name":"c2"}},{"secretRef":{"name":"s3"}}]}],
+            "volumes":[{"name":"a","configMap":{"name":"c3"}},{"name":"b","secret":{"secretName":"s4"}},
+                {"name":"c","persistentVolumeClaim":{"claimName":"v1"}},{"name":"d","ephemeral":{}},
+                {"name":"e","projected":{"sources":[{"configMap":{"name":"c4"}},{"secret":{"name":"s5"}}]}},
+                {"name":"f","csi":{"nodePublishSecretRef":{"name":"s6"}}}]}}"#,
+        );
+        let join = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(" ");
+        assert_eq!(join(&pod.uses.config_maps), "c1 c2 c3 c4");
+        assert_eq!(join(&pod.uses.secrets), "s1 s2 s3 s4 s5 s6");
+        assert_eq!(join(&pod.uses.claims), "p-d v1");
+        assert_eq!(join(&pod.uses.service_accounts), "sa");
     }
 }
