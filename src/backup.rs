@@ -52,7 +52,8 @@ pub async fn save(cluster: &Cluster, plan: &Plan, folder: &Path) -> Result<usize
         if is_made_anew(object, &stored, &going) {
             continue;
         }
-        for manifest in as_before(object, manifest::bare(stored)) {
+        for mut manifest in as_before(object, manifest::bare(stored)) {
+            manifest["metadata"]["namespace"] = cluster.namespace().into();
             count += 1;
             write(folder, object.wave, count, &manifest)?;
         }

@@ -89,7 +89,7 @@ impl<'a> Runner<'a> {
         let now = Instant::now();
         let (sender, changes) = mpsc::unbounded_channel();
         let undo = plan.going().filter_map(|object| Some((object.uid.clone(), object.restore.clone()?))).collect();
-        let mut this = Self {
+        Self {
             cluster,
             plan,
             tracker: Tracker::new(plan, now),
@@ -115,13 +115,7 @@ impl<'a> Runner<'a> {
             sender,
             undo,
             held: BTreeMap::new(),
-        };
-        for object in plan.going() {
-            if let Some(refusal) = &object.refusal {
-                this.hold(object, format!("left alone: the server would refuse to delete it: {refusal}"));
-            }
         }
-        this
     }
 
     /// Leaves an object alone, and all that it owns: deleted, it would only be made anew.
