@@ -4,6 +4,7 @@
 
 mod backup;
 mod belongs;
+mod between;
 mod blind;
 mod comeback;
 mod completion;
