@@ -7,7 +7,9 @@ use crate::{
     error::Fatal,
     inventory::{Detail, Inventory, Kind, Workload},
     near,
-    plan::{Allowed, Aside, Choices, Guard, Place, Plan, Question, Reason, Selection, Target, Unseen, helm_releases},
+    plan::{
+        Allowed, Aside, Choices, Guard, Place, Plan, Question, Reason, Selection, Target, Unseen, app_of, helm_releases,
+    },
     settings::{Settings, Subject, Typed, UsageError},
 };
 
@@ -59,6 +61,12 @@ pub(crate) async fn look(cluster: &Cluster, settings: &Settings, connection: &Co
     let Surroundings { catalog, mut inventory, unseen, place } = surroundings(cluster, connection).await?;
     let question = question(settings, &catalog)?;
     let choices = choices(settings, &catalog)?;
+    for (group, kind, name) in &choices.exclude {
+        let exists = inventory.objects().iter().any(|object| object.kind.is(group, kind) && object.name == *name);
+        if !exists {
+            return Err(UsageError::NothingToExclude(format!("{kind}/{name}"), place.namespace).into());
+        }
+    }
     let selection = Selection::of(&inventory, &question);
     learn_scales(cluster, &mut inventory, &selection).await;
     let mut plan = Plan::draft(&inventory, &selection, &question, &choices, place, unseen);
@@ -176,7 +184,7 @@ fn warnings(
     plan: &Plan,
     choices: &Choices,
 ) -> Vec<String> {
-    let mut warnings: Vec<String> = helm_releases(inventory, question, selection)
+    let mut warnings: Vec<String> = helm_releases(inventory, plan)
         .into_iter()
         .map(|release| {
             let namespace = &plan.place.namespace;
@@ -188,6 +196,27 @@ fn warnings(
         if !is_planned {
             warnings.push(format!("--exclude {kind}/{name}: the plan has no such object"));
         }
+    }
+    // Whoever types a selector has chosen; what he may not have seen is told.
+    if matches!(question.target, Target::Matching(_)) {
+        let mut apps: Vec<String> = selection
+            .members
+            .iter()
+            .filter(|(_, reasons)| reasons.contains(&Reason::Matches))
+            .filter_map(|(&index, _)| app_of(&inventory.objects()[index].labels))
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        apps.sort();
+        apps.dedup();
+        if apps.len() > 1 {
+            warnings.push(format!("the selector picks objects of {} applications: {}", apps.len(), apps.join(", ")));
+        }
+    }
+    if selection.is_blind_to_pods && !plan.orphans {
+        warnings.push(
+            "pods, or what makes them, could not all be read: whether others use what is labelled is not known"
+                .to_owned(),
+        );
     }
     warnings
 }

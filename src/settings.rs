@@ -45,6 +45,9 @@ pub enum UsageError {
          application; name it with -n NAMESPACE"
     )]
     AllNamespaces,
+    /// A name mistyped would delete what was to be kept.
+    #[error("--exclude {0}: there is no such object in namespace \"{1}\"")]
+    NothingToExclude(String, String),
     /// Only the server knows its types, so this is found out after the first requests, all of them reads.
     #[error(
         "the server has no namespaced type \"{0}\" that can be listed and deleted; `kubectl api-resources` lists them"

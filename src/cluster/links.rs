@@ -9,7 +9,7 @@ use super::{
     specs::Named,
     wire::{Item, Metadata},
 };
-use crate::inventory::{Detail, References, Route, Scaler};
+use crate::inventory::{Binding, Detail, References, Route, Scaler};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -43,6 +43,12 @@ impl Item for ScalerItem {
             let group = version.rsplit_once('/').map_or_else(String::new, |(group, _)| group.to_owned());
             // KEDA takes a Deployment for granted.
             let (group, kind) = match target.kind {
+                // These are of no other group, and KEDA lets it be left out.
+                Some(kind)
+                    if matches!(kind.as_str(), "Deployment" | "StatefulSet" | "ReplicaSet") && group.is_empty() =>
+                {
+                    ("apps".to_owned(), kind)
+                }
                 Some(kind) if !kind.is_empty() => (group, kind),
                 _ => ("apps".to_owned(), "Deployment".to_owned()),
             };
@@ -194,6 +200,38 @@ impl Item for AccountItem {
         let named = self.secrets.into_iter().chain(self.image_pull_secrets).flatten();
         let secrets = named.map(|secret| secret.name).filter(|name| !name.is_empty()).collect();
         (self.metadata, Detail::Account(References { secrets, ..References::default() }))
+    }
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct BindingItem {
+    metadata: Metadata,
+    role_ref: Option<Subject>,
+    subjects: Option<Vec<Subject>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Subject {
+    kind: String,
+    name: String,
+    namespace: Option<String>,
+}
+
+impl Item for BindingItem {
+    fn parts(self) -> (Metadata, Detail) {
+        let role = self.role_ref.filter(|role| role.kind == "Role").map(|role| role.name);
+        let mut binding = Binding { role, ..Binding::default() };
+        for subject in self.subjects.unwrap_or_default() {
+            let is_here = subject.namespace.as_deref().is_none_or(|namespace| namespace == self.metadata.namespace());
+            if subject.kind == "ServiceAccount" && is_here {
+                binding.accounts.insert(subject.name);
+            } else {
+                binding.elsewhere = true;
+            }
+        }
+        (self.metadata, Detail::Binding(binding))
     }
 }
 

@@ -33,6 +33,7 @@ pub(super) enum Shape {
     GatewayRoute,
     OpenShiftRoute,
     Account,
+    Binding,
 }
 
 impl Shape {
@@ -54,6 +55,7 @@ impl Shape {
             ("gateway.networking.k8s.io", kind) if kind.ends_with("Route") => Self::GatewayRoute,
             ("route.openshift.io", "Route") => Self::OpenShiftRoute,
             ("", "ServiceAccount") => Self::Account,
+            ("rbac.authorization.k8s.io", "RoleBinding") => Self::Binding,
             _ => return None,
         })
     }

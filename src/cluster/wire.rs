@@ -11,13 +11,13 @@ use serde::{
 };
 
 use super::{
-    links::{AccountItem, GatewayRouteItem, IngressItem, OpenShiftRouteItem, ScalerItem},
+    links::{AccountItem, BindingItem, GatewayRouteItem, IngressItem, OpenShiftRouteItem, ScalerItem},
     specs::{self, Shape},
 };
 use crate::inventory::{Detail, Kind, Object, OwnerRef};
 
 /// Annotations that decide something: who says keep, who manages the object, what made it.
-const DECIDING: [&str; 26] = [
+const DECIDING: [&str; 27] = [
     "helm.sh/resource-policy",
     "helm.sh/hook",
     "meta.helm.sh/release-name",
@@ -38,6 +38,7 @@ const DECIDING: [&str; 26] = [
     "kubectl-purge/restore",
     "batch.kubernetes.io/cronjob-scheduled-timestamp",
     "kubernetes.io/service-account.name",
+    "kubernetes.io/service-account.uid",
     "olm.operatorGroup",
     "operatorframework.io/bundle-unpack-ref",
     "autoscaling.keda.sh/paused",
@@ -113,6 +114,7 @@ impl Metadata {
     }
 
     pub(super) fn into_object(self, kind: &Arc<Kind>, detail: Detail) -> Object {
+        let token = token_of(kind, self.annotations.as_ref());
         let owners = self
             .owner_references
             .unwrap_or_default()
@@ -124,6 +126,7 @@ impl Metadata {
                 name: owner.name,
                 controller: owner.controller.unwrap_or(false),
             })
+            .chain(token)
             .collect();
         Object {
             kind: kind.clone(),
@@ -145,6 +148,19 @@ impl Metadata {
             detail,
         }
     }
+}
+
+/// The ServiceAccount that a Secret is the token of, as its owner: the token controller deletes the one with the other,
+/// by uid, as the garbage collector does with owners (`k8s.io/kubernetes/pkg/controller/serviceaccount`).
+fn token_of(kind: &Kind, annotations: Option<&Annotations>) -> Option<OwnerRef> {
+    let annotations = &annotations.filter(|_| kind.is("", "Secret"))?.0;
+    Some(OwnerRef {
+        uid: annotations.get("kubernetes.io/service-account.uid")?.clone(),
+        group: String::new(),
+        kind: "ServiceAccount".to_owned(),
+        name: annotations.get("kubernetes.io/service-account.name")?.clone(),
+        controller: false,
+    })
 }
 
 /// Whether a deletion's time and its grace are over, by our clock: the rule of
@@ -261,6 +277,7 @@ impl Reading {
                 Shape::GatewayRoute => page::<GatewayRouteItem>(kind, bytes),
                 Shape::OpenShiftRoute => page::<OpenShiftRouteItem>(kind, bytes),
                 Shape::Account => page::<AccountItem>(kind, bytes),
+                Shape::Binding => page::<BindingItem>(kind, bytes),
             },
         }
     }

@@ -22,6 +22,17 @@ pub enum Detail {
     Scaler(Scaler),
     Route(Route),
     Account(References),
+    Binding(Binding),
+}
+
+/// RoleBinding: what it grants, and to which ServiceAccounts of its own namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Binding {
+    /// Name of the Role; none where a ClusterRole is granted.
+    pub role: Option<String>,
+    pub accounts: BTreeSet<String>,
+    /// Whether it also grants to users, groups or accounts of other namespaces.
+    pub elsewhere: bool,
 }
 
 /// Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob, PodTemplate.

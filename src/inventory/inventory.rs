@@ -83,6 +83,12 @@ impl Inventory {
         self
     }
 
+    /// Whether there may be objects of this kind that nobody saw.
+    #[must_use]
+    pub fn is_unseen(&self, group: &str, kind: &str) -> bool {
+        self.unseen.contains(&(group.to_owned(), kind.to_owned()))
+    }
+
     /// Every object; positions are what the other methods take and give.
     #[must_use]
     pub fn objects(&self) -> &[Object] {

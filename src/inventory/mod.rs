@@ -9,7 +9,9 @@ mod object;
 mod quantity;
 mod selector;
 
-pub use detail::{Claim, ClaimPolicy, Detail, Pod, Quota, QuotaScope, References, Route, Scaler, Service, Workload};
+pub use detail::{
+    Binding, Claim, ClaimPolicy, Detail, Pod, Quota, QuotaScope, References, Route, Scaler, Service, Workload,
+};
 pub use inventory::{Controller, Inventory, Stray};
 pub use kind::Kind;
 pub use object::{Object, OwnerRef};

@@ -74,6 +74,11 @@ impl Selector {
         Ok(Self { requirements })
     }
 
+    /// The label keys that it asks for.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.requirements.iter().map(|requirement| requirement.key.as_str())
+    }
+
     /// Whether it has no requirement, and so matches everything.
     #[must_use]
     pub fn is_empty(&self) -> bool {

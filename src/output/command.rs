@@ -12,7 +12,8 @@ pub(super) fn purge(plan: &Plan) -> String {
         None if is_selector(&plan.app) => format!("-l {}", quoted(&plan.app)),
         None => quoted(&plan.app),
     };
-    let what = if plan.orphans { "orphans".to_owned() } else { format!("app {app}") };
+    let instance = plan.instance.as_ref().map(|one| format!(" --instance {}", quoted(one))).unwrap_or_default();
+    let what = if plan.orphans { "orphans".to_owned() } else { format!("app {app}{instance}") };
     format!("kubectl purge {what}{}", place(plan))
 }
 

@@ -35,7 +35,7 @@ pub fn sentence(guard: &Guard, app: &str) -> String {
         ),
         Guard::SharedParent { parent, others } => format!(
             "{parent} controls objects of this application, and {} too; \
-             delete those objects through {parent}, or name what to purge with TYPE/NAME",
+             have {parent} let go of them, or delete {parent} as a whole",
             some(others)
         ),
         Guard::SystemNamespace => {

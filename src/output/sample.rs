@@ -85,6 +85,7 @@ pub(crate) fn plan() -> Plan {
     claim.now = "10Gi".into();
     Plan {
         app: "demo".into(),
+        instance: None,
         orphans: false,
         related: Vec::new(),
         suspected: Vec::new(),

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    frees::charged, guard::Manager, orphan::is_left_over, question::app_of, selection::belongs_to_the_namespace,
-    ties::release_of,
+    APP_LABELS, frees::charged, guard::Manager, orphan::is_left_over, question::app_of, records::release_of,
+    selection::belongs_to_the_namespace,
 };
 use crate::inventory::{Detail, Inventory, Object, Quantity};
 
@@ -39,19 +39,29 @@ pub struct Share {
 /// Every application, the largest holder of quota first, then by name; what belongs to none comes last.
 #[must_use]
 pub fn applications(inventory: &Inventory) -> Vec<Application> {
-    let mut groups: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
+    let mut groups: BTreeMap<String, (String, Vec<usize>)> = BTreeMap::new();
     for (index, object) in inventory.objects().iter().enumerate() {
         let of_the_namespace = belongs_to_the_namespace(object) || matches!(object.detail, Detail::Quota(_));
         if !of_the_namespace {
-            groups.entry(application_of(inventory, index)).or_default().push(index);
+            let (name, key) = application_of(inventory, index);
+            let (strongest, members) = groups.entry(name).or_insert_with(|| (key.clone(), Vec::new()));
+            if strength(&key) < strength(strongest) {
+                *strongest = key;
+            }
+            members.push(index);
         }
     }
     let mut applications: Vec<(Quantity, Application)> =
-        groups.into_iter().map(|((name, key), members)| application(inventory, name, key, &members)).collect();
+        groups.into_iter().map(|(name, (key, members))| application(inventory, name, key, &members)).collect();
     applications.sort_by(|(a_cpu, a), (b_cpu, b)| {
         (a.name.is_empty(), b_cpu, &a.name, &a.key).cmp(&(b.name.is_empty(), a_cpu, &b.name, &b.key))
     });
     applications.into_iter().map(|(_, application)| application).collect()
+}
+
+/// Where a label key stands among those that are tried.
+fn strength(key: &str) -> usize {
+    APP_LABELS.iter().position(|known| *known == key).unwrap_or(APP_LABELS.len())
 }
 
 /// Value and key of the object's own label, or of the nearest owner's that has one.

@@ -7,6 +7,7 @@ use super::{
     Wave,
     frees::frees,
     keep::kept,
+    records,
     uses::{named, references},
 };
 use crate::inventory::{Controller, Detail, Inventory, Object};
@@ -36,6 +37,9 @@ impl Plan {
         unseen: Vec<Unseen>,
     ) -> Self {
         let kept = kept(inventory, selection, choices);
+        let mut selection = selection.clone();
+        let records = records::take(inventory, &mut selection, &kept, !unseen.is_empty());
+        let selection = &selection;
         let by_name = selection
             .members
             .keys()
@@ -54,6 +58,7 @@ impl Plan {
         let frees = frees(inventory, &going);
         Self {
             app: question.app.clone(),
+            instance: question.instance.clone(),
             orphans: question.target == Target::Orphans,
             place,
             objects,
@@ -62,7 +67,7 @@ impl Plan {
             cluster_scoped: Vec::new(),
             unseen,
             frees,
-            warnings: selection.warnings.clone(),
+            warnings: selection.warnings.iter().cloned().chain(records).collect(),
         }
     }
 }

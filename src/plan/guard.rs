@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Plan, Reason, Selection, Target,
+    Plan, Reason, Selection,
     question::{Question, instance_of},
-    ties::release_of,
+    records::release_of,
 };
 use crate::inventory::{Controller, Inventory, Object};
 
@@ -57,7 +57,7 @@ impl Guard {
         }
         guards.extend(selection.guards.iter().cloned());
         if !allowed.managed {
-            guards.extend(managers(inventory, selection));
+            guards.extend(managers(inventory, plan));
         }
         let count = plan.going().count();
         if let Some(max) = allowed.max.filter(|max| count > *max) {
@@ -71,24 +71,25 @@ impl Guard {
 fn ambiguity(inventory: &Inventory, selection: &Selection) -> Option<Guard> {
     let mut instances: BTreeMap<&str, usize> = BTreeMap::new();
     for (&index, reasons) in &selection.members {
-        let key = reasons.iter().find_map(|reason| match reason {
-            Reason::Label { key, .. } | Reason::OrphanLabel { key, .. } => Some(key),
+        let label = reasons.iter().find_map(|reason| match reason {
+            Reason::Label { key, value } | Reason::OrphanLabel { key, value } | Reason::Template { key, value } => {
+                Some((key, value))
+            }
             _ => None,
         });
-        let Some(key) = key else { continue };
-        if let Some(instance) = instance_of(&inventory.objects()[index], key) {
-            *instances.entry(instance).or_default() += 1;
+        if let Some((key, value)) = label {
+            *instances.entry(instance_of(inventory, index, key, value)).or_default() += 1;
         }
     }
     let instances: Vec<_> = instances.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
     (instances.len() > 1).then_some(Guard::Ambiguous { instances })
 }
 
-/// Each reconciler that manages something of the selection, once.
-fn managers(inventory: &Inventory, selection: &Selection) -> Vec<Guard> {
+/// Each reconciler that manages something that goes, once. What stays nobody has to bring back.
+fn managers(inventory: &Inventory, plan: &Plan) -> Vec<Guard> {
     let mut found: BTreeMap<Manager, usize> = BTreeMap::new();
     let mut unseen: BTreeMap<String, usize> = BTreeMap::new();
-    for &index in selection.members.keys() {
+    for index in plan.going().filter_map(|object| inventory.find(&object.uid)) {
         let object = &inventory.objects()[index];
         if let Some(owner) = object.controller().filter(|_| inventory.controller(index) == Controller::Unseen) {
             *unseen.entry(format!("{}/{}", owner.kind, owner.name)).or_default() += 1;
@@ -139,7 +140,10 @@ impl Manager {
             .and_then(|id| tracked_by(id, object))
             .or_else(|| label("argocd.argoproj.io/instance"))
         {
-            return Some(Self::new(format!("Argo CD application {name}"), format!("argocd app delete {name}")));
+            return Some(Self::new(
+                format!("Argo CD application {name}"),
+                format!("argocd app delete {}", name.replacen('_', "/", 1)),
+            ));
         }
         if let Some(name) = label("kustomize.toolkit.fluxcd.io/name") {
             return Some(flux(name, "kustomize.toolkit.fluxcd.io", "Kustomization"));
@@ -172,14 +176,14 @@ fn tracked_by<'a>(id: &'a str, object: &Object) -> Option<&'a str> {
     is_this.then_some(app)
 }
 
-/// Helm releases among the members: Helm reconciles nothing, but has its own way to uninstall.
+/// Helm releases among what goes: Helm reconciles nothing, but has its own way to uninstall.
 #[must_use]
-pub fn helm_releases(inventory: &Inventory, question: &Question, selection: &Selection) -> BTreeSet<String> {
-    if question.target == Target::Orphans {
+pub fn helm_releases(inventory: &Inventory, plan: &Plan) -> BTreeSet<String> {
+    if plan.orphans {
         return BTreeSet::new();
     }
-    let members = selection.members.keys().map(|&index| &inventory.objects()[index]);
-    members.filter_map(release_of).map(str::to_owned).collect()
+    let going = plan.going().filter_map(|object| Some(&inventory.objects()[inventory.find(&object.uid)?]));
+    going.filter_map(release_of).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod orphan;
 mod precaution;
 mod question;
 mod reason;
+mod records;
 mod restore;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -201,6 +202,8 @@ pub struct Aside {
 pub struct Plan {
     /// The application as the user named it.
     pub app: String,
+    /// Of several instances under the name, the one that is meant; none: all there are.
+    pub instance: Option<String>,
     /// Whether it is of what nothing owns, and not of an application.
     pub orphans: bool,
     pub place: Place,
@@ -221,7 +224,11 @@ impl Plan {
     /// What is purged, in words: `application "demo"`, or `orphans`. To be escaped before a terminal sees it.
     #[must_use]
     pub fn subject(&self) -> String {
-        if self.orphans { "orphans".to_owned() } else { format!("application \"{}\"", self.app) }
+        match &self.instance {
+            _ if self.orphans => "orphans".to_owned(),
+            Some(instance) => format!("application \"{}\", instance \"{instance}\",", self.app),
+            None => format!("application \"{}\"", self.app),
+        }
     }
 
     /// The objects that are meant to be gone at the end.

@@ -125,8 +125,28 @@ fn oracle(objects: &[Object], app: &str) -> BTreeSet<String> {
     let says_app = |object: &Object| {
         ["app.kubernetes.io/name", "app"].iter().any(|key| object.labels.get(*key).is_some_and(|value| value == app))
     };
-    let mut members: BTreeSet<String> =
-        objects.iter().filter(|object| says_app(object)).map(|object| object.uid.clone()).collect();
+    // What an object says of itself, or has its pods say, of another application.
+    let says_other = |labels: &BTreeMap<String, String>| {
+        let ours =
+            ["app.kubernetes.io/name", "app"].iter().any(|key| labels.get(*key).is_some_and(|value| value == app));
+        !ours && app_of(labels).is_some()
+    };
+    let is_anothers = |object: &Object| {
+        says_other(&object.labels)
+            || matches!(&object.detail, Detail::Workload(workload) if says_other(&workload.template_labels))
+    };
+    let makes_ours = |object: &Object| {
+        let Detail::Workload(workload) = &object.detail else { return false };
+        let ours = ["app.kubernetes.io/name", "app"]
+            .iter()
+            .any(|key| workload.template_labels.get(*key).is_some_and(|value| value == app));
+        ours && app_of(&object.labels).is_none() && object.controller().is_none()
+    };
+    let mut members: BTreeSet<String> = objects
+        .iter()
+        .filter(|object| says_app(object) || makes_ours(object))
+        .map(|object| object.uid.clone())
+        .collect();
     let mut climbing: Vec<String> = members.iter().cloned().collect();
     loop {
         let before = members.clone();
@@ -138,14 +158,22 @@ fn oracle(objects: &[Object], app: &str) -> BTreeSet<String> {
                 .map(|parent| parent.uid.clone())
                 .filter(|uid| !members.contains(uid))
                 .collect();
+            // Shared: the parent, or anything below it that is no member, says it is another's.
             let is_shared = |parent: &String| {
-                objects.iter().any(|child| {
-                    child.owners.iter().any(|owner| owner.uid == *parent)
-                        && child.uid != *parent
-                        && !members.contains(&child.uid)
-                        && app_of(&child.labels).is_some()
-                        && !says_app(child)
-                })
+                let mut below = BTreeSet::from([parent.clone()]);
+                loop {
+                    let more: Vec<String> = objects
+                        .iter()
+                        .filter(|child| !below.contains(&child.uid))
+                        .filter(|child| child.owners.iter().any(|owner| below.contains(&owner.uid)))
+                        .map(|child| child.uid.clone())
+                        .collect();
+                    if more.is_empty() {
+                        break;
+                    }
+                    below.extend(more);
+                }
+                below.iter().any(|uid| !members.contains(uid) && is_anothers(find(uid).unwrap()))
             };
             // All that are taken at once are judged before any of them is a member, in the order of their place.
             let mut taken = Vec::new();
@@ -175,6 +203,7 @@ fn oracle(objects: &[Object], app: &str) -> BTreeSet<String> {
         let picked: Vec<String> = objects
             .iter()
             .filter(|object| orphaned(object) && !object.labels.is_empty())
+            .filter(|object| members.contains(&object.uid) || !is_anothers(object))
             .filter(|object| {
                 objects.iter().filter(|member| members.contains(&member.uid)).any(|member| match &member.detail {
                     Detail::Workload(workload) => workload
@@ -205,11 +234,10 @@ fn oracle(objects: &[Object], app: &str) -> BTreeSet<String> {
                             .filter_map(pod_labels)
                             .any(|labels| selector.matches(&labels))
                     };
-                    let anothers = app_of(&object.labels).is_some() && !says_app(object);
                     !service.selector.is_empty()
                         && picks(true)
                         && !picks(false)
-                        && (!anothers || members.contains(&object.uid))
+                        && (!is_anothers(object) || members.contains(&object.uid))
                 }
                 _ => false,
             })
@@ -227,13 +255,14 @@ fn oracle(objects: &[Object], app: &str) -> BTreeSet<String> {
             .filter(|object| matches!(&object.detail, Detail::Scaler(scaler) if is_member(&members, &scaler.kind, &scaler.name)))
             .map(|object| object.uid.clone())
             .collect();
-        members.extend(targeting);
+        let theirs = |uid: &String| is_anothers(find(uid).unwrap());
+        members.extend(targeting.into_iter().filter(|uid| !theirs(uid)));
         let routing: Vec<String> = objects
             .iter()
             .filter(|object| matches!(&object.detail, Detail::Route(route) if route.services.iter().any(|service| is_member(&members, "Service", service))))
             .map(|object| object.uid.clone())
             .collect();
-        members.extend(routing);
+        members.extend(routing.into_iter().filter(|uid| !theirs(uid)));
         let claims: Vec<String> = objects
             .iter()
             .filter(|object| object.kind.kind == "PersistentVolumeClaim")

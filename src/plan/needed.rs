@@ -22,7 +22,11 @@ pub(super) fn by_others(inventory: &Inventory, selection: &Selection, kept: &mut
                 .or_else(|| needs.selects(object))
                 .or_else(|| needs.routes(object))
                 .or_else(|| needs.targets(object))
-                .or_else(|| needs.endpoints(object));
+                .or_else(|| needs.endpoints(object))
+                .or_else(|| needs.claims(object))
+                .or_else(|| needs.binds(object))
+                .or_else(|| needs.grants(object))
+                .or_else(|| needs.serves(object));
             Some((index, why?))
         })
         .collect();
@@ -112,6 +116,72 @@ impl<'a> Needs<'a> {
             self.stays().any(|(other, is_member)| is_member && other.kind.is("", "Service") && other.name == *service);
         kept.then(|| format!("endpoints of Service/{service}, which is kept"))
     }
+
+    /// A claim of a StatefulSet that stays: it is mounted as soon as the set has that many replicas again.
+    fn claims(&self, object: &Object) -> Option<String> {
+        if !matches!(object.detail, Detail::Claim(_)) {
+            return None;
+        }
+        let (set, is_member) = first(self.stays().filter(|(set, _)| is_claim_of(set, &object.name)))?;
+        Some(if is_member { format!("claim of {set}, which is kept") } else { format!("claim of {set}") })
+    }
+
+    /// A RoleBinding that also grants to an account that stays.
+    fn binds(&self, object: &Object) -> Option<String> {
+        let Detail::Binding(binding) = &object.detail else { return None };
+        let accounts = self
+            .stays()
+            .filter(|(account, _)| account.kind.is("", "ServiceAccount") && binding.accounts.contains(&account.name));
+        match first(accounts) {
+            Some((account, true)) => Some(format!("grants to {account}, which is kept")),
+            Some((account, false)) => Some(format!("also grants to {account}")),
+            None => None,
+        }
+    }
+
+    /// A Role that a RoleBinding which stays grants.
+    fn grants(&self, object: &Object) -> Option<String> {
+        if !object.kind.is("rbac.authorization.k8s.io", "Role") {
+            return None;
+        }
+        let bindings = self
+            .stays()
+            .filter(|(other, _)| matches!(&other.detail, Detail::Binding(binding) if binding.role.as_deref() == Some(&*object.name)));
+        let (binding, is_member) = first(bindings)?;
+        Some(if is_member {
+            format!("granted by {binding}, which is kept")
+        } else {
+            format!("also granted by {binding}")
+        })
+    }
+
+    /// A Service that a kept route sends to, unless the route is only kept because it serves others: it goes on with
+    /// those.
+    fn serves(&self, object: &Object) -> Option<String> {
+        if !object.kind.is("", "Service") {
+            return None;
+        }
+        let routes = self.stays().filter(|(other, is_member)| {
+            let Detail::Route(route) = &other.detail else { return false };
+            let serves_others = || {
+                let outside = |(service, is_member): (&Object, bool)| {
+                    !is_member && service.kind.is("", "Service") && route.services.contains(&service.name)
+                };
+                route.elsewhere || self.stays().any(outside)
+            };
+            *is_member && route.services.contains(&object.name) && !serves_others()
+        });
+        first(routes).map(|(route, _)| format!("{route}, which is kept, routes to it"))
+    }
+}
+
+/// Whether a claim is called as those of a StatefulSet are.
+fn is_claim_of(set: &Object, claim: &str) -> bool {
+    let Detail::Workload(workload) = &set.detail else { return false };
+    workload.claim_templates.iter().any(|template| {
+        let ordinal = claim.strip_prefix(&format!("{template}-{}-", set.name));
+        ordinal.is_some_and(|ordinal| !ordinal.is_empty() && ordinal.bytes().all(|byte| byte.is_ascii_digit()))
+    })
 }
 
 /// Who that stays uses an object.

@@ -24,7 +24,7 @@ pub(super) fn is_orphan(inventory: &Inventory, index: usize) -> bool {
             object.controller().is_some()
                 || object.annotations.contains_key("batch.kubernetes.io/cronjob-scheduled-timestamp")
         }
-        ("discovery.k8s.io", "EndpointSlice") => object.controller().is_some(),
+        ("discovery.k8s.io", "EndpointSlice") => object.controller().is_some() || serves_nobody(inventory, object),
         _ => false,
     };
     made && matches!(inventory.controller(index), Controller::None | Controller::Dead)
@@ -36,10 +36,18 @@ pub(super) fn is_left_over(inventory: &Inventory, index: usize) -> bool {
     let object = &inventory.objects()[index];
     is_orphan(inventory, index)
         && (object.controller().is_some()
-            || object.generated
             || object.kind.is("apps", "ControllerRevision")
             || object.annotations.contains_key("batch.kubernetes.io/cronjob-scheduled-timestamp")
+            || object.kind.is("discovery.k8s.io", "EndpointSlice")
             || MARKS.iter().any(|mark| object.labels.contains_key(*mark)))
+}
+
+/// Whether it is a slice of a Service that is not there.
+fn serves_nobody(inventory: &Inventory, slice: &Object) -> bool {
+    let service = slice.labels.get("kubernetes.io/service-name");
+    let lives =
+        |name: &String| inventory.objects().iter().any(|object| object.kind.is("", "Service") && object.name == *name);
+    service.is_some_and(|name| !inventory.is_unseen("", "Service") && !lives(name))
 }
 
 /// What an orphan probably belonged to: its application, or the workload that its name is made from.

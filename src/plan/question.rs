@@ -1,8 +1,8 @@
 //! What is asked for: which application, or what nothing owns any more.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::inventory::{Object, Selector};
+use crate::inventory::{Inventory, Object, Selector};
 
 /// The labels that say which application an object is of, in the order in which they are tried.
 pub const APP_LABELS: [&str; 7] = [
@@ -69,11 +69,34 @@ pub fn app_of(labels: &BTreeMap<String, String>) -> Option<(&'static str, &str)>
     APP_LABELS.iter().find_map(|&key| Some((key, labels.get(key).filter(|value| !value.is_empty())?.as_str())))
 }
 
-/// Which instance of an application an object belongs to, where `key` is the label that it was found by.
-#[must_use]
-pub fn instance_of<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
+/// Which instance of an application an object says it is of, where the label `key` called it `value`.
+///
+/// The instance label says so, or the Helm release, or the `release` label of older charts. An object found by `release`
+/// alone may belong to another application that only names the release, and says so by a stronger label.
+fn own_instance<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
     const INSTANCE: &str = "app.kubernetes.io/instance";
     let label = |name: &str| object.labels.get(name).map(String::as_str).filter(|value| !value.is_empty());
     let release = object.annotations.get("meta.helm.sh/release-name").map(String::as_str);
-    label(INSTANCE).or(release).or_else(|| label("release").filter(|_| key != "release" || label(key).is_some()))
+    let stronger = || {
+        let stronger = APP_LABELS.iter().take_while(|&&known| known != key);
+        (key == "release").then(|| stronger.copied().find_map(label)).flatten()
+    };
+    label(INSTANCE).or(release).or_else(|| label("release").filter(|_| key != "release")).or_else(stronger)
+}
+
+/// The instance that an object is of: by its own word, or the nearest owner's that has one, or else the application's
+/// name itself.
+#[must_use]
+pub fn instance_of<'a>(inventory: &'a Inventory, index: usize, key: &str, value: &'a str) -> &'a str {
+    let mut seen = BTreeSet::from([index]);
+    let mut level = vec![index];
+    while !level.is_empty() {
+        let found = level.iter().filter_map(|&index| own_instance(&inventory.objects()[index], key)).min();
+        if let Some(instance) = found {
+            return instance;
+        }
+        let above = level.iter().flat_map(|&index| inventory.owners(index)).copied();
+        level = above.filter(|&owner| seen.insert(owner)).collect();
+    }
+    value
 }

@@ -11,6 +11,8 @@ pub enum Reason {
     Matches,
     /// The object's own label says so.
     Label { key: String, value: String },
+    /// The pods that it makes are labelled so. Its own labels say nothing.
+    Template { key: String, value: String },
     /// An ownerReference, joined by uid, leads to a member. `owner` is `Kind/name`.
     Owned { owner: String },
     /// It controls a member. `member` is `Kind/name`.
@@ -47,7 +49,10 @@ impl Reason {
     /// Whether the question itself named the object, and no tie to another one.
     #[must_use]
     pub const fn is_direct(&self) -> bool {
-        matches!(self, Self::Named | Self::Matches | Self::Label { .. } | Self::OrphanLabel { .. })
+        matches!(
+            self,
+            Self::Named | Self::Matches | Self::Label { .. } | Self::Template { .. } | Self::OrphanLabel { .. }
+        )
     }
 }
 
@@ -57,6 +62,7 @@ impl fmt::Display for Reason {
             Self::Named => f.write_str("named"),
             Self::Matches => f.write_str("selector"),
             Self::Label { key, value } => write!(f, "label {key}={value}"),
+            Self::Template { key, value } => write!(f, "makes pods labelled {key}={value}"),
             Self::Owned { owner } => write!(f, "owned by {owner}"),
             Self::Controls { member } => write!(f, "controls {member}"),
             Self::OrphanLabel { key, value } => write!(f, "orphan, label {key}={value}"),

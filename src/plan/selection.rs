@@ -18,6 +18,8 @@ pub struct Selection {
     pub suspected: BTreeMap<usize, String>,
     /// Controllers of members that control other applications too: not taken, and in the way.
     pub guards: Vec<Guard>,
+    /// Whether there may be pods, or what makes pods, that nobody saw.
+    pub is_blind_to_pods: bool,
     /// What the user should know about what was taken and what was not.
     pub warnings: Vec<String>,
 }
@@ -33,6 +35,8 @@ impl Selection {
             fresh: Vec::new(),
             guards: BTreeMap::new(),
             warnings: BTreeSet::new(),
+            around: BTreeSet::new(),
+            passed: BTreeMap::new(),
         };
         search.begin();
         search.grow();
@@ -46,11 +50,13 @@ impl Selection {
         }
         let related = related.into_iter().map(|(index, user)| (index, format!("used only by {user}"))).collect();
         let suspected = search.suspected();
+        let is_blind_to_pods = search.is_blind_to_pods();
         let members = search.members.into_iter().map(|(index, reasons)| (index, reasons.into_iter().collect()));
         Self {
             members: members.collect(),
             related,
             suspected,
+            is_blind_to_pods,
             guards: search.guards.into_values().collect(),
             warnings: search.warnings.into_iter().collect(),
         }
@@ -71,6 +77,10 @@ pub(super) struct Search<'a> {
     fresh: Vec<usize>,
     guards: BTreeMap<usize, Guard>,
     pub(super) warnings: BTreeSet<String>,
+    /// What evidence points at, but is not taken; with the reason.
+    pub(super) passed: BTreeMap<usize, String>,
+    /// The applications that the object named by `TYPE/NAME` and its owner tree say they are of.
+    around: BTreeSet<String>,
 }
 
 impl<'a> Search<'a> {
@@ -113,15 +123,29 @@ impl<'a> Search<'a> {
             };
             if let Some(reason) = reason {
                 self.take(index, reason);
+            } else if let Some((key, value)) = self.question.label_of(&object.labels) {
+                let instance = instance_of(self.inventory, index, key, value);
+                self.passed.insert(index, format!("label {key}={value}, of instance {instance}"));
             }
         }
     }
 
-    fn labelled(&self, index: usize, object: &Object) -> Option<Reason> {
-        let (key, value) = self.question.label_of(&object.labels)?;
-        let other_instance =
-            self.question.instance.as_ref().is_some_and(|wanted| instance_of(object, key) != Some(wanted));
-        if other_instance {
+    fn labelled(&self, index: usize, object: &'a Object) -> Option<Reason> {
+        let Some((key, value)) = self.question.label_of(&object.labels) else {
+            // Its pods will say so, even where none has been born yet.
+            let Detail::Workload(workload) = &object.detail else { return None };
+            let (key, value) = self.question.label_of(&workload.template_labels)?;
+            let is_wanted = |wanted: &String| instance_of(self.inventory, index, key, value) == wanted;
+            let is_ours = app_of(&object.labels).is_none() && self.question.instance.as_ref().is_none_or(is_wanted);
+            return (is_ours && self.inventory.controller(index) == Controller::None)
+                .then(|| Reason::Template { key: key.to_owned(), value: value.to_owned() });
+        };
+        if self
+            .question
+            .instance
+            .as_ref()
+            .is_some_and(|wanted| instance_of(self.inventory, index, key, value) != wanted)
+        {
             return None;
         }
         let (key, value) = (key.to_owned(), value.to_owned());
@@ -134,6 +158,7 @@ impl<'a> Search<'a> {
 
     fn grow(&mut self) {
         while !self.fresh.is_empty() {
+            self.note_around();
             self.spread();
             if self.question.target == Target::Orphans {
                 continue;
@@ -144,9 +169,6 @@ impl<'a> Search<'a> {
             self.targets();
             self.routes();
             self.claims();
-            if self.fresh.is_empty() {
-                self.records();
-            }
         }
     }
 
@@ -189,43 +211,69 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A guard, where a controller of members has children that say they are of another application.
+    /// A guard, where a controller of members says it is of another application, or something below it does.
     fn shared_parent(&self, controller: usize) -> Option<Guard> {
         let mut others: Vec<String> = Vec::new();
-        for &child in self.inventory.children(controller) {
-            let object = self.object(child);
-            if !self.is_member(child)
-                && let Some((key, value)) = app_of(&object.labels)
-                && self.is_anothers(object)
+        let mut seen = BTreeSet::from([controller]);
+        let mut level = vec![controller];
+        while let Some(index) = level.pop() {
+            let object = self.object(index);
+            if !self.is_member(index)
+                && let Some((key, value)) = self.another_application(object)
             {
                 others.push(format!("{} ({key}={value})", object.title()));
             }
+            level.extend(self.inventory.children(index).iter().copied().filter(|&child| seen.insert(child)));
         }
         others.sort();
         let parent = self.object(controller).title();
         (!others.is_empty()).then_some(Guard::SharedParent { parent, others })
     }
 
-    /// Whether an object's labels say it is of another application than the one in question.
-    pub(super) fn is_anothers(&self, object: &Object) -> bool {
-        app_of(&object.labels).is_some() && !self.is_same_application(object)
+    /// The other application that an object, or the template of its pods, says it is of.
+    pub(super) fn another_application(&self, object: &Object) -> Option<(String, String)> {
+        let template = match &object.detail {
+            Detail::Workload(workload) => Some(&workload.template_labels),
+            _ => None,
+        };
+        [Some(&object.labels), template].into_iter().flatten().find_map(|labels| self.other_name(object, labels))
     }
 
-    /// Whether an object's labels say it is of the application in question.
-    fn is_same_application(&self, object: &Object) -> bool {
+    fn other_name(&self, object: &Object, labels: &BTreeMap<String, String>) -> Option<(String, String)> {
+        let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
         match &self.question.target {
-            Target::Named { .. } => {
-                let label = self.question.label_of(&object.labels);
-                let instance = self.question.instance.as_ref();
-                label.is_some_and(|(key, _)| instance.is_none_or(|wanted| instance_of(object, key) == Some(wanted)))
+            Target::Named { keys, .. } => {
+                let Some((key, value)) = self.question.label_of(labels) else {
+                    let own = keys.iter().find_map(|key| Some((key.as_str(), labels.get(key)?.as_str())));
+                    return own.or_else(|| app_of(labels)).filter(|(_, value)| !value.is_empty()).map(pair);
+                };
+                let wanted = self.question.instance.as_ref()?;
+                let index = self.inventory.find(&object.uid)?;
+                let instance = instance_of(self.inventory, index, key, value);
+                (instance != wanted).then(|| ("instance".to_owned(), instance.to_owned()))
             }
-            Target::Matching(selector) => selector.matches(&object.labels),
-            Target::Around { .. } => {
-                let own = self.members.keys().filter_map(|&index| app_of(&self.object(index).labels));
-                own.map(|(_, value)| value).any(|value| app_of(&object.labels).is_some_and(|(_, app)| app == value))
+            Target::Matching(selector) => {
+                let by_its_keys = || selector.keys().find_map(|key| Some((key, labels.get(key)?.as_str())));
+                if selector.matches(labels) { None } else { by_its_keys().or_else(|| app_of(labels)).map(pair) }
             }
-            Target::Orphans => true,
+            Target::Around { .. } => app_of(labels).filter(|(_, value)| !self.around.contains(*value)).map(pair),
+            Target::Orphans => None,
         }
+    }
+
+    /// What the named object and its owner tree call themselves.
+    fn note_around(&mut self) {
+        if !matches!(self.question.target, Target::Around { .. }) {
+            return;
+        }
+        let by_tree = |reasons: &BTreeSet<Reason>| {
+            reasons
+                .iter()
+                .any(|reason| matches!(reason, Reason::Named | Reason::Controls { .. } | Reason::Owned { .. }))
+        };
+        let tree = self.members.iter().filter(|(_, reasons)| by_tree(reasons)).map(|(&index, _)| index);
+        self.around =
+            tree.filter_map(|index| app_of(&self.object(index).labels)).map(|(_, app)| app.to_owned()).collect();
     }
 
     /// What no living controller owns and a member's selector picks.
@@ -249,9 +297,8 @@ impl<'a> Search<'a> {
                 found.push((index, Reason::OrphanSelector { member }));
             }
         }
-        for (index, reason) in found {
-            self.take(index, reason);
-        }
+        // A selector that is wider than its application picks what is another's.
+        self.take_unless_anothers(found);
     }
 }
 

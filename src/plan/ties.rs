@@ -24,6 +24,33 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// What calls itself another application's is not taken for what it points at, but told.
+    pub(super) fn take_unless_anothers(&mut self, found: Vec<(usize, Reason)>) {
+        for (index, reason) in found {
+            match self.another_application(self.object(index)) {
+                Some((key, value)) => {
+                    self.passed.insert(index, format!("{reason}, but is labelled {key}={value}"));
+                }
+                None => self.take(index, reason),
+            }
+        }
+    }
+
+    /// Whether there may be pods, or what makes pods, that nobody saw.
+    pub(super) fn is_blind_to_pods(&self) -> bool {
+        const MAKERS: [(&str, &str); 8] = [
+            ("", "Pod"),
+            ("", "ReplicationController"),
+            ("apps", "Deployment"),
+            ("apps", "ReplicaSet"),
+            ("apps", "StatefulSet"),
+            ("apps", "DaemonSet"),
+            ("batch", "Job"),
+            ("batch", "CronJob"),
+        ];
+        MAKERS.iter().any(|(group, kind)| self.inventory.is_unseen(group, kind))
+    }
+
     /// Objects that are no members yet.
     fn outside(&self) -> impl Iterator<Item = (usize, &'a Object)> {
         self.objects().filter(|(index, _)| !self.is_member(*index))
@@ -72,11 +99,16 @@ impl<'a> Search<'a> {
             };
             // An empty selector is a rule for the whole namespace (or, on a Service, none at all).
             let picks = |all: &[&BTreeMap<String, String>]| all.iter().any(|labels| selector.matches(labels));
-            if !selector.is_empty() && picks(&own) && !picks(&others) && !self.is_anothers(object) {
+            if !selector.is_empty() && picks(&own) && !picks(&others) {
                 found.push((index, Reason::Selects));
             }
         }
-        self.take_all(found);
+        if self.is_blind_to_pods() {
+            let why = |(index, reason): (usize, Reason)| (index, format!("{reason}, as far as could be seen"));
+            self.passed.extend(found.into_iter().map(why));
+        } else {
+            self.take_unless_anothers(found);
+        }
     }
 
     /// Autoscalers whose target is a member.
@@ -95,7 +127,7 @@ impl<'a> Search<'a> {
                 Some((index, Reason::Targets { target: target.clone() }))
             })
             .collect();
-        self.take_all(found);
+        self.take_unless_anothers(found);
     }
 
     /// Routes that send to member Services. Whether they send to others too is for keeping to say.
@@ -109,7 +141,7 @@ impl<'a> Search<'a> {
                 Some((index, Reason::Routes { service: service.clone() }))
             })
             .collect();
-        self.take_all(found);
+        self.take_unless_anothers(found);
     }
 
     /// Claims of member StatefulSets: `TEMPLATE-STATEFULSET-ORDINAL`, of a bigger past too.
@@ -135,39 +167,12 @@ impl<'a> Search<'a> {
         self.take_all(found);
     }
 
-    /// Helm's record of a release, when everything of the release is a member: without it a new `helm install` fails,
-    /// and with something of the release left it is what `helm uninstall` needs.
-    pub(super) fn records(&mut self) {
-        let mut releases: BTreeMap<&str, Option<String>> = BTreeMap::new();
-        for object in self.members.keys().map(|&index| self.object(index)) {
-            releases.extend(release_of(object).map(|release| (release, None)));
-        }
-        for (_, object) in self.outside() {
-            if let Some(left) = release_of(object).and_then(|release| releases.get_mut(release)) {
-                *left = left.take().into_iter().chain([object.title()]).min();
-            }
-        }
-        let mut found = Vec::new();
-        let mut warnings = Vec::new();
-        for (index, object) in self.outside() {
-            let Some(release) = recorded_release(object) else { continue };
-            match releases.get(release) {
-                Some(None) => found.push((index, Reason::Record { release: release.to_owned() })),
-                Some(Some(left)) => warnings.push(format!(
-                    "Helm's record of release {release} stays: {left} is of the release too and does not go"
-                )),
-                None => {}
-            }
-        }
-        self.warnings.extend(warnings);
-        self.take_all(found);
-    }
-
     /// What members alone use, by the first of its users, and nothing says belongs to somebody. What only such
     /// things use is among it: a ServiceAccount's pull secret.
     pub(super) fn related(&self) -> BTreeMap<usize, String> {
         let mut related = BTreeMap::new();
-        if self.question.target == Target::Orphans {
+        // Where pods may be unseen, nothing is known to be used by the application alone.
+        if self.question.target == Target::Orphans || self.is_blind_to_pods() {
             return related;
         }
         loop {
@@ -211,34 +216,15 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// What selects only members, but is labelled as another application's.
-    fn selecting_but_anothers(&self) -> BTreeMap<usize, String> {
-        let pods: Vec<(bool, &BTreeMap<String, String>)> = self
-            .objects()
-            .filter(|(_, object)| matches!(object.detail, Detail::Pod(_)))
-            .map(|(index, object)| (self.is_member(index), &object.labels))
-            .collect();
-        self.outside()
-            .filter_map(|(index, object)| {
-                let Detail::Service(service) = &object.detail else { return None };
-                let selector = Selector::from_map(&service.selector);
-                let mut picked = pods.iter().filter(|(_, labels)| selector.matches(labels)).peekable();
-                let (key, value) = app_of(&object.labels)?;
-                let only_ours = picked.peek().is_some() && picked.all(|(is_member, _)| *is_member);
-                (!selector.is_empty() && only_ours)
-                    .then(|| (index, format!("selects only this application's pods, but is labelled {key}={value}")))
-            })
-            .collect()
-    }
-
     /// What looks like a member's child by name and hash alone.
     pub(super) fn suspected(&self) -> BTreeMap<usize, String> {
         let mut suspected = self.children_by_name();
         if self.question.target == Target::Orphans {
             suspected.extend(self.claims_of_nobody());
-        } else {
-            suspected.extend(self.selecting_but_anothers());
+            suspected.extend(self.generated_by_nobody());
         }
+        let passed = self.passed.iter().filter(|(index, _)| !self.is_member(**index));
+        suspected.extend(passed.map(|(index, why)| (*index, why.clone())));
         suspected
     }
 
@@ -270,6 +256,17 @@ impl<'a> Search<'a> {
             .collect()
     }
 
+    /// Pods with a name that the server made up and no other mark: a ReplicationController's, or somebody's own, as of
+    /// a build's runner.
+    fn generated_by_nobody(&self) -> BTreeMap<usize, String> {
+        self.outside()
+            .filter(|(index, object)| object.generated && is_orphan(self.inventory, *index))
+            .map(|(index, _)| {
+                (index, "its name is generated and nothing owns it, but no controller has marked it".to_owned())
+            })
+            .collect()
+    }
+
     fn children_by_name(&self) -> BTreeMap<usize, String> {
         let mut stems: BTreeMap<&str, String> = BTreeMap::new();
         for object in self.members.keys().map(|&index| self.object(index)) {
@@ -296,20 +293,4 @@ impl<'a> Search<'a> {
             })
             .collect()
     }
-}
-
-/// The Helm release that installed an object, in its own namespace.
-pub(super) fn release_of(object: &Object) -> Option<&str> {
-    let release = object.annotations.get("meta.helm.sh/release-name")?;
-    let here = object.annotations.get("meta.helm.sh/release-namespace").is_none_or(|name| *name == object.namespace);
-    here.then_some(release.as_str())
-}
-
-/// The release that a Secret or ConfigMap of Helm's is the record of.
-fn recorded_release(object: &Object) -> Option<&str> {
-    let is_record = (object.kind.is("", "Secret") || object.kind.is("", "ConfigMap"))
-        && object.labels.get("owner").is_some_and(|owner| owner == "helm");
-    let release = object.labels.get("name").filter(|_| is_record)?;
-    // Secrets are called `sh.helm.release.v1.NAME.vN`, ConfigMaps `NAME.vN` besides that in older releases.
-    object.name.contains(&format!("{release}.v")).then_some(release.as_str())
 }

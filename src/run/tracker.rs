@@ -221,6 +221,7 @@ mod tests {
     fn tracker(uids: &[&str]) -> Tracker {
         let plan = Plan {
             app: "demo".into(),
+            instance: None,
             orphans: false,
             related: Vec::new(),
             suspected: Vec::new(),

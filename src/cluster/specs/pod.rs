@@ -69,6 +69,21 @@ pub(super) struct Volume {
     projected: Option<Projected>,
     csi: Option<Csi>,
     pub(super) ephemeral: Option<serde::de::IgnoredAny>,
+    azure_file: Option<SecretVolume>,
+    cephfs: Option<SecretUser>,
+    rbd: Option<SecretUser>,
+    iscsi: Option<SecretUser>,
+    flex_volume: Option<SecretUser>,
+    #[serde(rename = "scaleIO")]
+    scale_io: Option<SecretUser>,
+    storageos: Option<SecretUser>,
+}
+
+/// Volumes that sign in with a Secret.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SecretUser {
+    secret_ref: Option<Named>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -122,7 +137,13 @@ impl PodSpec {
         }
         for volume in self.volumes.iter().flatten() {
             add(&mut uses.config_maps, volume.config_map.as_ref());
-            uses.secrets.extend(volume.secret.as_ref().map(|secret| secret.secret_name.clone()));
+            let by_name = [&volume.secret, &volume.azure_file].into_iter().flatten();
+            uses.secrets.extend(by_name.map(|secret| secret.secret_name.clone()).filter(|name| !name.is_empty()));
+            let signing_in =
+                [&volume.cephfs, &volume.rbd, &volume.iscsi, &volume.flex_volume, &volume.scale_io, &volume.storageos];
+            for user in signing_in.into_iter().flatten() {
+                add(&mut uses.secrets, user.secret_ref.as_ref());
+            }
             uses.claims.extend(volume.persistent_volume_claim.as_ref().map(|claim| claim.claim_name.clone()));
             add(&mut uses.secrets, volume.csi.as_ref().and_then(|csi| csi.node_publish_secret_ref.as_ref()));
             for source in volume.projected.iter().filter_map(|projected| projected.sources.as_ref()).flatten() {
