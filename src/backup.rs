@@ -37,7 +37,7 @@ const READS_AT_ONCE: usize = 32;
 pub async fn save(cluster: &Cluster, plan: &Plan, folder: &Path) -> Result<usize, BackupError> {
     // Before anything is read: a folder that will not do is said at once.
     prepare(folder)?;
-    let mut reads = stream::iter(plan.going())
+    let mut reads = stream::iter(plan.going().filter(|object| !is_of_a_controller(object)))
         .map(|object| async move { (object, cluster.manifest(&object.kind, &object.name).await) })
         .buffered(READS_AT_ONCE);
     let going: HashSet<&str> = plan.going().map(|object| object.uid.as_str()).collect();
@@ -52,12 +52,21 @@ pub async fn save(cluster: &Cluster, plan: &Plan, folder: &Path) -> Result<usize
         if is_made_anew(object, &stored, &going) {
             continue;
         }
-        for manifest in as_before(object, manifest::bare(stored)) {
+        for mut manifest in as_before(object, manifest::bare(stored)) {
+            manifest["metadata"]["namespace"] = cluster.namespace().into();
             count += 1;
             write(folder, object.wave, count, &manifest)?;
         }
     }
     Ok(count)
+}
+
+/// What controllers make of what is saved: not worth a request for each of a thousand.
+fn is_of_a_controller(object: &PlanObject) -> bool {
+    let made = object.kind.is("", "Pod")
+        || object.kind.is("apps", "ReplicaSet")
+        || object.kind.is("apps", "ControllerRevision");
+    made && !object.owners.is_empty()
 }
 
 /// Whether something that is saved itself makes the object again.

@@ -1,6 +1,6 @@
 //! The first look: what the server serves, what is in the namespace, and the plan that follows.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     cluster::{Catalog, Cluster, Failure, NamespaceState, Patience, connection::Connection},
@@ -72,15 +72,27 @@ pub(crate) async fn look(cluster: &Cluster, settings: &Settings, connection: &Co
 impl Seen {
     /// The same look with one of several instances chosen.
     pub(crate) fn narrowed_to(self, settings: &Settings, instance: String) -> Self {
-        let question = Question { instance: Some(instance), ..self.question };
-        let selection = Selection::of(&self.inventory, &question);
+        let question = Question { instance: Some(instance), ..self.question.clone() };
         let choices = choices(settings, &self.catalog).unwrap_or_default();
-        let Plan { place, unseen, cluster_scoped, .. } = self.plan;
-        let mut plan = Plan::draft(&self.inventory, &selection, &question, &choices, place, unseen);
-        plan.cluster_scoped = cluster_scoped;
-        plan.warnings.extend(warnings(&self.inventory, &question, &selection, &plan, &choices));
         let allowed = Allowed { all_instances: true, ..settings.allowed.clone() };
-        let guards = Guard::of(&self.inventory, &question, &selection, &plan, &allowed);
+        self.again(question, &choices, &allowed)
+    }
+
+    /// The same look where the server would refuse to delete something, which stays.
+    pub(crate) fn without(self, settings: &Settings, refused: BTreeMap<String, String>) -> Self {
+        let choices = Choices { refused, ..choices(settings, &self.catalog).unwrap_or_default() };
+        let guards = self.guards.clone();
+        let question = self.question.clone();
+        Self { guards, ..self.again(question, &choices, &settings.allowed) }
+    }
+
+    fn again(self, question: Question, choices: &Choices, allowed: &Allowed) -> Self {
+        let selection = Selection::of(&self.inventory, &question);
+        let Plan { place, unseen, cluster_scoped, .. } = self.plan;
+        let mut plan = Plan::draft(&self.inventory, &selection, &question, choices, place, unseen);
+        plan.cluster_scoped = cluster_scoped;
+        plan.warnings.extend(warnings(&self.inventory, &question, &selection, &plan, choices));
+        let guards = Guard::of(&self.inventory, &question, &selection, &plan, allowed);
         Self { question, plan, guards, ..self }
     }
 }
@@ -101,7 +113,12 @@ fn question(settings: &Settings, catalog: &Catalog) -> Result<Question, UsageErr
 
 fn choices(settings: &Settings, catalog: &Catalog) -> Result<Choices, UsageError> {
     let exclude = settings.exclude.iter().map(|typed| resolve(typed, catalog)).collect::<Result<_, _>>()?;
-    Ok(Choices { delete_data: settings.delete_data, no_scale_down: settings.no_scale_down, exclude })
+    Ok(Choices {
+        delete_data: settings.delete_data,
+        no_scale_down: settings.no_scale_down,
+        exclude,
+        refused: BTreeMap::new(),
+    })
 }
 
 fn resolve(typed: &Typed, catalog: &Catalog) -> Result<(String, String, String), UsageError> {

@@ -52,13 +52,20 @@ async fn story(settings: &Settings, connection: &Connection, stop: &Stop) -> Res
         show_report(settings, &report);
         return Ok(report.exit);
     }
-    tokio::select! {
-        () = try_out(&cluster, settings, &mut seen) => {}
+    let seen = tokio::select! {
+        seen = try_out(&cluster, settings, seen) => seen,
         () = stop.asked() => return Ok(Exit::Interrupted),
-    }
+    };
     let plan = &seen.plan;
+    let hopeless = run::all_refused(plan);
     if plan.is_empty() || settings.dry_run || !seen.guards.is_empty() {
-        return Ok(show_only(settings, &seen));
+        let exit = show_only(settings, &seen);
+        return match hopeless.filter(|_| !settings.dry_run && seen.guards.is_empty()) {
+            Some(words) => {
+                Err(Fatal::AllRefused { namespace: plan.place.namespace.clone(), words: words.to_owned() }.into())
+            }
+            None => Ok(exit),
+        };
     }
     match decide(settings, plan, stop).await? {
         Answer::Yes => {}
@@ -78,13 +85,19 @@ async fn story(settings: &Settings, connection: &Connection, stop: &Stop) -> Res
 }
 
 /// What is known only by asking the server about the plan, and what the flags put at risk.
-async fn try_out(cluster: &Cluster, settings: &Settings, seen: &mut Seen) {
+async fn try_out(cluster: &Cluster, settings: &Settings, mut seen: Seen) -> Seen {
     run::find_wakers(cluster, &mut seen.plan).await;
     if settings.preflight && (seen.guards.is_empty() || settings.dry_run) {
-        run::preflight(cluster, &mut seen.plan).await;
+        let mut findings = run::preflight(cluster, &seen.plan).await;
+        if !findings.refused.is_empty() {
+            seen = seen.without(settings, std::mem::take(&mut findings.refused));
+            run::find_wakers(cluster, &mut seen.plan).await;
+        }
+        findings.put_into(&mut seen.plan);
     }
     seen.plan.warnings.extend(run::cautions(&seen.plan, &settings.limits));
     seen.plan.warnings.extend(cluster.warnings().take());
+    seen
 }
 
 /// Asks on the terminal, until somebody answers or a signal comes.
@@ -135,7 +148,7 @@ fn show_only(settings: &Settings, seen: &Seen) -> Exit {
     let differs = differs(settings, plan);
     let exit = if refused || differs.is_some() {
         Exit::Refused
-    } else if plan.going().any(|object| object.refusal.is_some()) {
+    } else if plan.objects.iter().any(|object| object.refusal.is_some()) {
         Exit::Incomplete
     } else if is_unproven(plan, &settings.limits) {
         Exit::Unproven
@@ -204,9 +217,8 @@ fn untouched(plan: Plan, exit: Exit) -> Report {
 
 /// Shows the plan and asks, where somebody can answer.
 async fn decide(settings: &Settings, plan: &Plan, stop: &Stop) -> Result<Answer, Fatal> {
-    let (hopeless, differs) = (run::all_refused(plan), differs(settings, plan));
-    let refused = hopeless.is_some() || differs.is_some();
-    let decision = if refused { Decision::Refuse } else { confirm::decide(Terminals::read(), settings.yes) };
+    let differs = differs(settings, plan);
+    let decision = if differs.is_some() { Decision::Refuse } else { confirm::decide(Terminals::read(), settings.yes) };
     let is_table = matches!(settings.output, Output::Table | Output::Wide);
     match decision {
         // One document on stdout: the report, or for want of a run the plan.
@@ -219,9 +231,6 @@ async fn decide(settings: &Settings, plan: &Plan, stop: &Stop) -> Result<Answer,
             }
         }
         _ => show_plan(settings, plan),
-    }
-    if let Some(words) = hopeless {
-        return Err(Fatal::AllRefused { namespace: plan.place.namespace.clone(), words: words.to_owned() });
     }
     if let Some(error) = differs {
         stream::to_stderr(&error);

@@ -1,7 +1,7 @@
 //! The plan as people read it: what will happen to what, why, and what that gives back.
 
 use super::{Look, escape, row, style::Tone, table, wrap::prose};
-use crate::plan::{Action, Aside, Blindness, Frees, Plan, Unseen};
+use crate::plan::{self, Action, Aside, Blindness, Frees, Plan, Unseen};
 
 /// The whole plan: where, the table, what it comes to, what could not be seen, warnings. Each line is ended.
 #[must_use]
@@ -32,6 +32,9 @@ pub fn render(plan: &Plan, look: &Look) -> String {
     aside(suspected, &plan.suspected, &mut say);
     aside("Carries its label in the whole cluster, and is never touched", &plan.cluster_scoped, &mut say);
     unseen(&plan.unseen).into_iter().for_each(&mut say);
+    if look.wide {
+        say(format!("digest {}", plan::digest(plan)));
+    }
     for warning in &plan.warnings {
         text.push_str(&self::warning(warning, look));
     }

@@ -20,6 +20,8 @@ pub struct Choices {
     pub no_scale_down: bool,
     /// Objects to keep: group, kind and name.
     pub exclude: Vec<(String, String, String)>,
+    /// By uid, what the server would refuse to delete, in a sentence: it stays, with all that it needs.
+    pub refused: BTreeMap<String, String>,
 }
 
 impl Plan {
@@ -132,7 +134,7 @@ impl Draft<'_> {
             },
             precaution,
             restore,
-            refusal: None,
+            refusal: self.choices.refused.get(&object.uid).cloned(),
         }
     }
 
@@ -152,11 +154,11 @@ impl Draft<'_> {
 
     /// What an earlier run noted on it. Notes on a Deployment are copied to its ReplicaSets, where they mean nothing.
     fn restore(&self, index: usize) -> Option<Restore> {
-        let note = self.inventory.objects()[index].annotations.get(Restore::ANNOTATION)?;
+        let object = &self.inventory.objects()[index];
+        let note = object.annotations.get(Restore::ANNOTATION)?;
         let led = matches!(self.inventory.controller(index), Controller::Living(owner) if self.goes(owner));
-        let mut restore = Restore::parse(note).filter(|_| !led)?;
-        if matches!(&self.inventory.objects()[index].detail, Detail::Workload(workload) if workload.replicas > Some(0))
-        {
+        let mut restore = Restore::parse(note, &object.kind.kind, &object.name).filter(|_| !led)?;
+        if matches!(&object.detail, Detail::Workload(workload) if workload.replicas > Some(0)) {
             // Somebody has scaled it up again.
             restore.replicas = None;
         }

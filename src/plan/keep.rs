@@ -28,6 +28,7 @@ pub(super) fn kept(inventory: &Inventory, selection: &Selection, choices: &Choic
     for &index in selection.members.keys() {
         let object = &inventory.objects()[index];
         let why = excluded(object, choices)
+            .or_else(|| choices.refused.get(&object.uid).cloned())
             .or_else(|| annotated(object))
             .or_else(|| shared_by_nature(object))
             .or_else(|| data(object, choices.delete_data))
@@ -134,12 +135,16 @@ fn outlives_its_owners(
     let stays = |owner: &usize| !selection.contains(*owner) || kept.contains_key(owner);
     let is_claim = matches!(inventory.objects()[index].detail, Detail::Claim(_));
     let owners = inventory.owners(index);
-    owners.iter().any(stays) || is_claim && owners.iter().all(|&owner| is_of_a_set(inventory, owner))
+    owners.iter().any(stays) || is_claim && owners.iter().all(|&owner| is_of_a_disarmed_set(inventory, owner))
 }
 
-/// A StatefulSet, or a pod of one.
-fn is_of_a_set(inventory: &Inventory, index: usize) -> bool {
-    let is_set = |index: usize| inventory.objects()[index].kind.is("apps", "StatefulSet");
+/// A StatefulSet with such a policy, or a pod of one.
+fn is_of_a_disarmed_set(inventory: &Inventory, index: usize) -> bool {
+    let is_set = |index: usize| {
+        let object = &inventory.objects()[index];
+        let has_policy = matches!(&object.detail, Detail::Workload(workload) if workload.claims.is_some());
+        object.kind.is("apps", "StatefulSet") && has_policy
+    };
     let by_set = matches!(inventory.controller(index), Controller::Living(owner) if is_set(owner));
     is_set(index) || by_set && inventory.objects()[index].kind.is("", "Pod")
 }

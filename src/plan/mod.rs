@@ -105,7 +105,7 @@ pub struct PlanObject {
     pub precaution: Option<Precaution>,
     /// What an earlier run has changed and not put back.
     pub restore: Option<Restore>,
-    /// The server's words where it would refuse the object's deletion.
+    /// Where the server would refuse the object's deletion, its words in a sentence. It is kept then.
     pub refusal: Option<String>,
 }
 

@@ -30,10 +30,20 @@ impl Restore {
     /// The annotation that holds it, as JSON.
     pub const ANNOTATION: &'static str = "kubectl-purge/restore";
 
-    /// Reads the annotation; none where it holds nothing of ours.
+    /// Reads the annotation of an object of this kind and name; none where it holds nothing of ours.
+    ///
+    /// Whoever may write to the object may write the annotation. What it makes others create is an autoscaler of that
+    /// very object, in its namespace, and nothing else.
     #[must_use]
-    pub fn parse(annotation: &str) -> Option<Self> {
-        serde_json::from_str::<Self>(annotation).ok().filter(|restore| !restore.is_empty())
+    pub fn parse(annotation: &str, kind: &str, name: &str) -> Option<Self> {
+        let mut restore = serde_json::from_str::<Self>(annotation).ok()?;
+        restore.autoscalers.retain(|manifest| is_autoscaler_of(manifest, kind, name));
+        for manifest in &mut restore.autoscalers {
+            if let Some(metadata) = manifest["metadata"].as_object_mut() {
+                metadata.remove("namespace");
+            }
+        }
+        Some(restore).filter(|restore| !restore.is_empty())
     }
 
     /// Whether there is nothing to go back to.
@@ -74,22 +84,56 @@ impl Restore {
     }
 }
 
+fn is_autoscaler_of(manifest: &serde_json::Value, kind: &str, name: &str) -> bool {
+    let target = &manifest["spec"]["scaleTargetRef"];
+    matches!(manifest["apiVersion"].as_str(), Some("autoscaling/v1" | "autoscaling/v2"))
+        && manifest["kind"] == "HorizontalPodAutoscaler"
+        && manifest["metadata"]["name"].is_string()
+        && target["kind"] == kind
+        && target["name"] == name
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn an_annotation_makes_nothing_but_an_autoscaler_of_its_own_object() {
+        let manifest = |version: &str, kind: &str, target: &str| {
+            json!({ "apiVersion": version, "kind": kind, "metadata": { "name": "x", "namespace": "kube-system" },
+                    "spec": { "scaleTargetRef": { "kind": "Deployment", "name": target } } })
+        };
+        let parsed = |manifest: serde_json::Value| {
+            let note = json!({ "replicas": 1, "autoscalers": [manifest] }).to_string();
+            Restore::parse(&note, "Deployment", "web").unwrap().autoscalers
+        };
+        let good = parsed(manifest("autoscaling/v2", "HorizontalPodAutoscaler", "web"));
+        assert_eq!(good.len(), 1);
+        assert_eq!(good[0]["metadata"], json!({ "name": "x" }));
+        for bad in [
+            manifest("rbac.authorization.k8s.io/v1", "RoleBinding", "web"),
+            manifest("autoscaling/v2/namespaces/other/x", "HorizontalPodAutoscaler", "web"),
+            manifest("autoscaling/v2", "HorizontalPodAutoscaler", "other"),
+            json!("text"),
+        ] {
+            assert_eq!(parsed(bad.clone()), [] as [serde_json::Value; 0], "{bad}");
+        }
+    }
 
     #[test]
     fn what_is_noted_is_read_back() {
         let restore = Restore { replicas: Some(3), paused: true, ..Restore::default() };
         assert_eq!(restore.to_annotation(), r#"{"replicas":3,"paused":true}"#);
-        assert_eq!(Restore::parse(&restore.to_annotation()), Some(restore.clone()));
+        assert_eq!(Restore::parse(&restore.to_annotation(), "Deployment", "web"), Some(restore.clone()));
         assert_eq!(restore.sentence(), "an earlier purge scaled it down from 3 and paused it (--restore puts it back)");
     }
 
     #[test]
     fn what_is_none_of_ours_is_nothing() {
         for text in ["", "{}", "true", "[]", "{\"other\":1}"] {
-            assert_eq!(Restore::parse(text), None, "{text}");
+            assert_eq!(Restore::parse(text, "Deployment", "web"), None, "{text}");
         }
     }
 }

@@ -53,12 +53,17 @@ impl<'a> Runner<'a> {
         let waited = match self.wait_drained(&groups, &pods(&groups)).await {
             Waited::Stopped => Waited::Stopped,
             waited => {
-                self.keep_down(&targets, &refused).await;
+                let stop = self.stop.clone();
+                tokio::select! {
+                    () = self.keep_down(&targets, &refused) => {}
+                    () = stop.asked() => {}
+                }
                 waited
             }
         };
         self.end(Phase::Drain, begun);
-        waited
+        // A wish to stop that found nothing to wait for.
+        if self.stop.is_asked() { Waited::Stopped } else { waited }
     }
 
     /// Scales all at once, each with a note of what it was. Gives the uids of what could not be scaled.
@@ -87,7 +92,8 @@ impl<'a> Runner<'a> {
                 Err(failure) if failure.is_not_found() => self.mark_gone(Phase::Drain, &object.uid),
                 // It is no fault of the object's: it is deleted without draining.
                 Err(failure) => {
-                    // The note may have been written, and without an answer the scaling may have been done.
+                    // Without an answer it may have been scaled all the same; the note may stand on it in any case.
+                    let before = if failure.code().is_none() { before } else { self.noted(object) };
                     self.undo.insert(object.uid.clone(), before);
                     refused.insert(object.uid.clone());
                     let message = format!("not scaled down: {failure}");

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 pub use event::{Blocker, Event, Phase};
 pub use force::cautions;
-pub use preflight::{all_refused, find_wakers, preflight};
+pub use preflight::{Findings, all_refused, find_wakers, preflight};
 pub use restore::restore;
 pub use runner::Events;
 pub use stop::Stop;

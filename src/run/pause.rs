@@ -124,8 +124,10 @@ impl<'a> Runner<'a> {
         patch["spec"] = json!({
             "persistentVolumeClaimRetentionPolicy": { "whenDeleted": "Retain", "whenScaled": "Retain" }
         });
-        self.undo.insert(object.uid.clone(), before);
         let answer = self.cluster.merge(&object.kind, &object.name, &object.uid, patch, Trial::No).await;
+        if answer.as_ref().err().and_then(Failure::code).is_none() {
+            self.undo.insert(object.uid.clone(), before);
+        }
         let freed = match answer {
             Ok(()) => self.free_claims(object, catalog).await,
             Err(failure) if failure.is_not_found() => {
@@ -167,7 +169,10 @@ impl<'a> Runner<'a> {
                 .filter(|claim| claim.owners.iter().any(|owner| owners.contains(owner.uid.as_str())))
                 .collect();
             let Some(first) = owned.first() else { return Ok(()) };
-            if begun.elapsed() > CLAIMS_LIMIT || self.stop.is_asked() {
+            if self.stop.is_asked() {
+                return Ok(());
+            }
+            if begun.elapsed() > CLAIMS_LIMIT {
                 return Err(format!("{} is still owned by it", first.title()));
             }
             if begun.elapsed() > CLAIMS_PATIENCE {

@@ -1,10 +1,7 @@
 //! Every write of a plan tried before the question: what the server would refuse is in the plan, not a surprise
 //! half-way.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::json;
@@ -59,10 +56,20 @@ pub async fn find_wakers(cluster: &Cluster, plan: &mut Plan) {
     }
 }
 
-/// Tries every write of the plan with `dryRun=All`, and puts into the plan what would be refused.
-pub async fn preflight(cluster: &Cluster, plan: &mut Plan) {
+/// What came of trying a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// By uid, in a sentence, what the server would refuse to delete.
+    pub refused: BTreeMap<String, String>,
+    /// By uid, what else it would refuse.
+    pub notes: BTreeMap<String, Vec<String>>,
+    pub warnings: Vec<String>,
+}
+
+/// Tries every write of the plan with `dryRun=All`.
+pub async fn preflight(cluster: &Cluster, plan: &Plan) -> Findings {
     let (writes, sampled) = writes(plan);
-    plan.warnings.extend(sampled);
+    let mut findings = Findings { warnings: sampled, ..Findings::default() };
     let total = writes.len();
     let objects = &plan.objects;
     let requests = writes.into_iter().map(|(index, write)| async move {
@@ -82,11 +89,12 @@ pub async fn preflight(cluster: &Cluster, plan: &mut Plan) {
     for (index, write, verdict) in verdicts {
         match verdict {
             Verdict::Granted => {}
-            Verdict::Refused(words) => refuse(&mut plan.objects[index], write, words),
+            Verdict::Refused(words) => findings.refuse(&plan.objects[index], write, &words),
             Verdict::Untried(words) => untried.push(words),
         }
     }
-    plan.warnings.extend(warnings(plan, &untried));
+    findings.warn(&untried);
+    findings
 }
 
 /// The writes to be tried, by the object's position, and what to say of kinds of which not all are.
@@ -165,66 +173,57 @@ fn is_rbac(words: &str) -> bool {
     words.contains("\" cannot ")
 }
 
-fn refuse(object: &mut PlanObject, write: Write, words: String) {
-    match (write, &object.precaution) {
-        (Write::Delete, _) => {
-            object.notes.push(format!("the server would refuse: {words}"));
-            object.refusal = Some(words);
+impl Findings {
+    fn refuse(&mut self, object: &PlanObject, write: Write, words: &str) {
+        let note = match (write, &object.precaution) {
+            (Write::Delete, _) => {
+                self.refused.insert(object.uid.clone(), format!("the server would refuse: {words}"));
+                return;
+            }
+            (Write::Precaution, Some(Precaution::RetainClaims(_))) => {
+                let sentence = format!(
+                    "its claims would be destroyed with it, and its policy cannot be changed; the server would refuse: {words}"
+                );
+                self.refused.entry(object.uid.clone()).or_insert(sentence);
+                return;
+            }
+            (Write::Scale(_), _) => {
+                format!("deleted without scaling down, which the server would refuse: {words}")
+            }
+            (Write::Precaution, _) => format!("not possible, the server would refuse: {words}"),
+        };
+        self.notes.entry(object.uid.clone()).or_default().push(note);
+    }
+
+    fn warn(&mut self, untried: &[String]) {
+        match self.refused.len() {
+            0 => {}
+            1 => self
+                .warnings
+                .push("the server would refuse to delete 1 object: it stays, with all that it needs".to_owned()),
+            count => self
+                .warnings
+                .push(format!("the server would refuse to delete {count} objects: they stay, with all that they need")),
         }
-        (Write::Scale(_), _) => {
-            object.notes.push(format!("deleted without scaling down, which the server would refuse: {words}"));
+        if let Some(first) = untried.first() {
+            let writes = if untried.len() == 1 { "1 write".to_owned() } else { format!("{} writes", untried.len()) };
+            self.warnings.push(format!("{writes} could not be tried beforehand: {first}"));
         }
-        (Write::Precaution, Some(Precaution::RetainClaims(_))) => {
-            let words = format!("its policy for claims can't be changed: {words}");
-            object.notes.push(format!("stays, or its claims would be destroyed; the server would refuse: {words}"));
-            object.refusal.get_or_insert(words);
+    }
+
+    /// Puts notes and warnings into the plan.
+    pub fn put_into(self, plan: &mut Plan) {
+        for object in plan.objects.iter_mut().filter(|object| object.goes()) {
+            object.notes.extend(self.notes.get(&object.uid).into_iter().flatten().cloned());
         }
-        (Write::Precaution, _) => {
-            object.notes.push(format!("not possible, the server would refuse: {words}"));
-        }
+        plan.warnings.extend(self.warnings);
     }
 }
 
-fn warnings(plan: &Plan, untried: &[String]) -> Vec<String> {
-    let mut warnings = Vec::new();
-    match plan.going().filter(|object| object.refusal.is_some()).count() {
-        0 => {}
-        1 => warnings.push("the server would refuse to delete 1 object: it stays, with all that it owns".to_owned()),
-        count => warnings
-            .push(format!("the server would refuse to delete {count} objects: they stay, with all that they own")),
-    }
-    if let Some(first) = untried.first() {
-        let writes = if untried.len() == 1 { "1 write".to_owned() } else { format!("{} writes", untried.len()) };
-        warnings.push(format!("{writes} could not be tried beforehand: {first}"));
-    }
-    warnings
-}
-
-/// The first of the server's words, where nothing of the plan would be granted: there is nothing to begin.
+/// The first of the server's refusals, where they leave nothing of the plan: there is nothing to begin.
 #[must_use]
 pub fn all_refused(plan: &Plan) -> Option<&str> {
-    let refused: HashSet<&str> =
-        plan.going().filter(|object| object.refusal.is_some()).map(|object| object.uid.as_str()).collect();
-    let first = plan.going().find_map(|object| object.refusal.as_deref())?;
-    let stays =
-        |object: &PlanObject| refused.contains(object.uid.as_str()) || has_refused_above(plan, object, &refused);
-    plan.going().all(stays).then_some(first)
-}
-
-/// Whether an owner further up would be refused.
-fn has_refused_above(plan: &Plan, object: &PlanObject, refused: &HashSet<&str>) -> bool {
-    let mut seen: HashSet<&str> = HashSet::new();
-    let mut above: Vec<&str> = object.owners.iter().map(String::as_str).collect();
-    while let Some(owner) = above.pop() {
-        if refused.contains(owner) {
-            return true;
-        }
-        if seen.insert(owner) {
-            let next = plan.going().filter(|object| object.uid == owner);
-            above.extend(next.flat_map(|object| object.owners.iter().map(String::as_str)));
-        }
-    }
-    false
+    plan.objects.iter().find_map(|object| object.refusal.as_deref()).filter(|_| plan.is_empty())
 }
 
 #[cfg(test)]
@@ -275,12 +274,30 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_of_which_nothing_would_be_granted_is_hopeless() {
+    fn a_plan_of_which_nothing_is_left_is_hopeless() {
         let mut plan = sample::plan();
         assert_eq!(all_refused(&plan), None);
-        for object in plan.objects.iter_mut().filter(|object| object.action == Action::Delete) {
-            object.refusal = Some("no".into());
+        for object in &mut plan.objects {
+            object.action = Action::Keep;
         }
+        assert_eq!(all_refused(&plan), None);
+        plan.objects[0].refusal = Some("no".into());
         assert_eq!(all_refused(&plan), Some("no"));
+    }
+
+    #[test]
+    fn what_may_not_be_scaled_goes_all_the_same_and_what_may_not_be_deleted_stays() {
+        let mut plan = sample::plan();
+        let mut findings = Findings::default();
+        let scale = Write::Scale(Scale { from: 3, to: 0 });
+        findings.refuse(&plan.objects[1], scale, "no");
+        findings.refuse(&plan.objects[0], Write::Delete, "never");
+        findings.warn(&[]);
+        let (refused, note) =
+            (&plan.objects[0].uid.clone(), "deleted without scaling down, which the server would refuse: no");
+        assert_eq!(findings.refused[refused], "the server would refuse: never");
+        findings.put_into(&mut plan);
+        assert_eq!(plan.objects[1].notes, [note]);
+        assert_eq!(plan.warnings, ["the server would refuse to delete 1 object: it stays, with all that it needs"]);
     }
 }

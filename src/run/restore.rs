@@ -29,6 +29,10 @@ impl Runner<'_> {
         let mut answers = stream::iter(requests).buffer_unordered(DELETES_AT_ONCE);
         let mut restored = Vec::new();
         while let Some((object, before, answer)) = answers.next().await {
+            if before.is_empty() {
+                // Nothing but a note that was left on it.
+                continue;
+            }
             match &answer {
                 Ok(()) => self.tell(Event::Restored { title: object.title(), how: how(&before) }),
                 // It is gone, and nothing of it to be put back.
@@ -95,7 +99,9 @@ fn how(before: &Restore) -> String {
 /// The note is taken away last: as long as anything is missing, it stays.
 async fn put_back(cluster: &Cluster, object: &PlanObject, before: &Restore) -> Result<(), Failure> {
     for manifest in &before.autoscalers {
-        cluster.create(&kind_of(manifest), manifest).await?;
+        let mut manifest = manifest.clone();
+        manifest["metadata"]["namespace"] = cluster.namespace().into();
+        cluster.create(&kind_of(&manifest), &manifest).await?;
     }
     if let Some(replicas) = before.replicas {
         set_replicas(cluster, object, replicas).await?;
@@ -120,12 +126,11 @@ async fn put_back(cluster: &Cluster, object: &PlanObject, before: &Restore) -> R
     }
 }
 
-/// The kind of an autoscaler's manifest.
+/// The kind of an autoscaler's manifest. Its path is made of nothing that stands in the manifest.
 fn kind_of(manifest: &Value) -> Arc<Kind> {
-    let (group, version) =
-        manifest["apiVersion"].as_str().and_then(|version| version.split_once('/')).unwrap_or(("autoscaling", "v2"));
+    let version = if manifest["apiVersion"] == "autoscaling/v1" { "v1" } else { "v2" };
     Arc::new(Kind {
-        group: group.to_owned(),
+        group: "autoscaling".to_owned(),
         version: version.to_owned(),
         kind: "HorizontalPodAutoscaler".to_owned(),
         plural: "horizontalpodautoscalers".to_owned(),

@@ -89,7 +89,7 @@ impl<'a> Runner<'a> {
         let now = Instant::now();
         let (sender, changes) = mpsc::unbounded_channel();
         let undo = plan.going().filter_map(|object| Some((object.uid.clone(), object.restore.clone()?))).collect();
-        let mut this = Self {
+        Self {
             cluster,
             plan,
             tracker: Tracker::new(plan, now),
@@ -115,19 +115,12 @@ impl<'a> Runner<'a> {
             sender,
             undo,
             held: BTreeMap::new(),
-        };
-        for object in plan.going() {
-            if let Some(refusal) = &object.refusal {
-                this.hold(object, format!("left alone: the server would refuse to delete it: {refusal}"));
-            }
         }
-        this
     }
 
     /// Leaves an object alone, and all that it owns: deleted, it would only be made anew.
     pub(super) fn hold(&mut self, object: &PlanObject, why: String) {
         self.trouble(object, why.clone());
-        self.undo.remove(&object.uid);
         self.held.insert(object.uid.clone(), why);
         let title = object.title();
         let mut above = vec![object.uid.clone()];
@@ -135,7 +128,6 @@ impl<'a> Runner<'a> {
             for owned in self.plan.going().filter(|owned| owned.owners.contains(&owner)) {
                 if !self.held.contains_key(&owned.uid) {
                     self.held.insert(owned.uid.clone(), format!("left alone: it belongs to {title}, which stays"));
-                    self.undo.remove(&owned.uid);
                     above.push(owned.uid.clone());
                 }
             }

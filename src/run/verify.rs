@@ -131,7 +131,7 @@ impl Runner<'_> {
     /// What the watches and the answers to the deletes say, where no second look could be had.
     pub(super) fn outcome_by_watch(&self, object: &PlanObject) -> Outcome {
         if !object.goes() {
-            Outcome::Kept
+            kept(object)
         } else if self.tracker.is_gone(&object.uid) {
             Outcome::Gone
         } else {
@@ -149,7 +149,7 @@ impl Runner<'_> {
                 finalizers.clone_from(&tracked.finalizers);
             }
         }
-        if let Some(before) = self.undo.get(&object.uid) {
+        if let Some(before) = self.undo.get(&object.uid).filter(|before| !before.is_empty()) {
             blocked_by.push(format!("the purge {} (--restore puts it back)", before.did()));
         }
         Outcome::Left { finalizers, blocked_by }
@@ -175,7 +175,7 @@ impl Runner<'_> {
             inventory,
             &selection,
             question,
-            &Choices { delete_data: true, no_scale_down: true, exclude: Vec::new() },
+            &Choices { delete_data: true, no_scale_down: true, ..Choices::default() },
             Place::default(),
             Vec::new(),
         );
@@ -195,7 +195,7 @@ impl Runner<'_> {
             .iter()
             .map(|object| {
                 if !object.goes() {
-                    return Outcome::Kept;
+                    return kept(object);
                 }
                 if let Some(index) = inventory.find(&object.uid) {
                     return self.left(object, Some(&inventory.objects()[index]));
@@ -244,4 +244,12 @@ impl Runner<'_> {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
     }
+}
+
+/// What was to stay; or what was to go and was known beforehand not to.
+fn kept(object: &PlanObject) -> Outcome {
+    object.refusal.clone().map_or(Outcome::Kept, |refusal| Outcome::Left {
+        finalizers: object.finalizers.clone(),
+        blocked_by: vec![refusal],
+    })
 }

@@ -118,6 +118,7 @@ fn only_the_plan_that_was_agreed_to_is_carried_out() {
     world.apply(MAP);
     let plan = world.purge(&["app", "demo", "--dry-run", "-o", "json"]).exits(0).json();
     let digest = plan["digest"].as_str().unwrap();
+    world.purge(&["app", "demo", "--dry-run", "-o", "wide"]).exits(0).says(&format!("\ndigest {digest}\n"));
     world.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: late, labels: {app: demo}}}");
     let run = world.purge(&["app", "demo", "--yes", "--expect-digest", digest]).exits(3);
     run.says("ACTION").complains("error: this is not the plan that was agreed to: its digest is sha256:");

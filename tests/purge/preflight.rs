@@ -14,7 +14,7 @@ impl<'a> Refusing<'a> {
     fn deletes_in(world: &'a World) -> Self {
         let name = &world.namespace;
         world.apply(&format!(
-            r"
+            "
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {{ name: {name} }}
@@ -84,6 +84,11 @@ kind: ConfigMap
 metadata: { name: guarded, labels: { app: demo, protect: 'yes' } }
 ---
 apiVersion: v1
+kind: Service
+metadata: { name: front, labels: { app: demo } }
+spec: { selector: { app: demo }, ports: [ { port: 80 } ] }
+---
+apiVersion: v1
 kind: ConfigMap
 metadata: { name: free, labels: { app: demo } }
 ---
@@ -100,7 +105,7 @@ metadata: { name: token, labels: { app: demo } }
     let before = world.stored("deployments,configmaps,secrets");
     let server = world.purge(&["app", "demo", "--dry-run=server"]).exits(4);
     server
-        .says("warning: the server would refuse to delete 3 objects: they stay, with all that they own")
+        .says("warning: the server would refuse to delete 3 objects: they stay, with all that they need")
         .says("ask the owners first");
     assert_eq!(world.stored("deployments,configmaps,secrets"), before);
     let plan = world.purge(&["app", "demo", "--dry-run=server", "-o", "json"]).exits(4).json();
@@ -116,7 +121,8 @@ metadata: { name: token, labels: { app: demo } }
 
     let run = world.purge(&["app", "demo", "--yes"]).exits(4);
     run.says("Left:").says("Deployment/guarded").says("failed calling webhook").says("ask the owners first");
-    // What is refused was not even scaled down, and its pod lives.
+    // What is refused was not even scaled down, its pod lives, and so does the Service in front of it.
+    assert_eq!(world.names("services"), ["service/front"]);
     assert_eq!(world.get("deployment/guarded")["spec"]["replicas"], 1);
     world.until_running("app=demo", 1);
     assert_eq!(

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use crate::harness::World;
+use crate::{harness::World, running::Running};
 
 const BALANCER: &str = "service.kubernetes.io/load-balancer-cleanup";
 
@@ -103,6 +103,12 @@ metadata: {{ name: settings, labels: {{ app: demo }} }}
 "
     ));
     world.until("the pod", || (world.names("pods").len() == 1).then_some(()));
+    // While it waits it says what for.
+    let mut run = Running::start(&world, &["app", "demo", "--yes"]);
+    run.until_it_says("waiting 10s for 1 pod: Pod/db-0 (deleting for 10s, its node ");
+    run.signal("TERM");
+    run.ends().exits(130).complains("restored StatefulSet/db: scaled back to 1");
+
     let run = world.purge(&["app", "demo", "--yes", "--timeout", "8s"]).exits(4);
     run.says("Pod/db-0").says(&format!("its node {node} is not ready"));
     assert_eq!(world.names("statefulsets,pods,configmaps"), ["configmap/kube-root-ca.crt", "pod/db-0"]);
