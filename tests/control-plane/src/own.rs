@@ -83,7 +83,7 @@ impl Own {
             processes.push(Process {
                 component,
                 program: binaries.path(Tool::Of(component)),
-                arguments: arguments(component, &layout, builder.flags_of(component)),
+                arguments: arguments(component, &layout, &flags(builder, component)),
                 folder: folder.to_owned(),
                 group,
                 child: Mutex::new(None),
@@ -143,6 +143,12 @@ impl Drop for Own {
     fn drop(&mut self) {
         self.processes.iter().rev().for_each(Process::kill);
     }
+}
+
+/// What the release needs to be used as the current one is, then what the caller asks for.
+fn flags(builder: &Builder, component: Component) -> Vec<String> {
+    let of_release = builder.release.flags_of(component).iter().map(ToString::to_string);
+    of_release.chain(builder.flags_of(component).iter().cloned()).collect()
 }
 
 fn component_kubeconfig(endpoint: &Endpoint, user: &User) -> Kubeconfig {

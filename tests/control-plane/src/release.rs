@@ -42,6 +42,15 @@ impl Release {
         }
     }
 
+    /// Flags that make up for what it does not do by itself.
+    pub(crate) const fn flags_of(self, component: Component) -> &'static [&'static str] {
+        match (self, component) {
+            // An autoscaler's `minReplicas: 0` is refused without.
+            (Self::Older, Component::ApiServer) => &["--feature-gates=HPAScaleToZero=true"],
+            _ => &[],
+        }
+    }
+
     /// The release whose build has this program: of an older Kubernetes only the servers are built.
     pub(crate) fn that_has(self, tool: Tool) -> Self {
         match tool {
