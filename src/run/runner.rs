@@ -273,7 +273,9 @@ impl<'a> Runner<'a> {
             if bound.until.is_some_and(|until| now >= until) {
                 return Waited::TimedOut;
             }
-            if bound.stall.is_some_and(|stall| self.has_stalled(&left, begun, stall, now)) {
+            if let Some(stall) = bound.stall.filter(|stall| self.has_stalled(&left, begun, *stall, now)) {
+                let message = format!("nothing has moved for {}s, so the run goes on without waiting", stall.as_secs());
+                self.tell(Event::Trouble { title: String::new(), message });
                 return Waited::Stalled;
             }
             if self.force || self.remove_finalizers {

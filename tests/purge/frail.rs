@@ -183,3 +183,33 @@ fn a_second_signal_leaves_at_once() {
     world.purge(&["app", "demo", "--yes"]).exits(0);
     assert_eq!(world.names("deployments,replicasets,pods"), [""; 0]);
 }
+
+#[test]
+fn without_any_controller_the_run_stops_waiting_for_them_and_deletes() {
+    let (plane, _turn) = frail();
+    let world = World::on(plane, "no-controllers");
+    world.deployment("web", "demo", 2);
+    world.until_running("app=demo", 2);
+    plane.stop(Component::ControllerManager).unwrap();
+    let run = world.purge(&["app", "demo", "--yes", "--timeout", "16s"]);
+    plane.start_component(Component::ControllerManager).unwrap();
+    run.exits(0)
+        .complains("trouble: nothing has moved for 4s, so the run goes on without waiting")
+        .says("4 objects gone");
+    assert_eq!(world.names("deployments,replicasets,pods"), [""; 0]);
+}
+
+#[test]
+fn a_signal_while_it_looks_ends_it_quietly() {
+    let (plane, _turn) = frail();
+    let world = World::on(plane, "looking");
+    plane.pause(Component::ApiServer).unwrap();
+    let run = Running::start(&world, &["app", "demo", "--yes"]);
+    std::thread::sleep(Duration::from_millis(500));
+    run.signal("INT");
+    let run = run.ends();
+    plane.resume(Component::ApiServer).unwrap();
+    let run = run.exits(130);
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+    assert!(run.took < Duration::from_secs(2), "{:?}", run.took);
+}
