@@ -42,7 +42,7 @@ impl Runner<'_> {
     /// Looks again, deletes children that were born to planned owners meanwhile, and looks once more.
     pub(super) async fn verify(&mut self, catalog: &Catalog, question: &Question, ledger: &mut Ledger) -> Verification {
         let begun = self.begin(Phase::Verify, Vec::new());
-        let mut swept = 0;
+        let mut swept: u32 = 0;
         let found = loop {
             let settle = SETTLE * 2_u32.pow(swept.saturating_sub(1));
             tokio::select! {
