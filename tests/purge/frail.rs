@@ -92,7 +92,7 @@ fn the_api_server_may_go_away_during_the_drain_the_deletes_and_the_wait() {
     let (plane, _turn) = frail();
     let world = World::on(plane, "restarted");
     world.deployment("web", "demo", 1);
-    config_maps(&world, 300);
+    config_maps(&world, 120);
     // The last wave waits for this.
     world.apply("{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot, labels: {app: demo}}}");
     world.until_running("app=demo", 1);
@@ -112,7 +112,7 @@ fn the_api_server_may_go_away_during_the_drain_the_deletes_and_the_wait() {
     run.until_it_says("deleting ServiceAccount/robot");
     plane.restart(Component::ApiServer).unwrap();
     release(&world, "serviceaccount/robot");
-    run.ends().exits(0).says("304 objects gone");
+    run.ends().exits(0).says("124 objects gone");
     assert_eq!(world.names("deployments,replicasets,pods,configmaps"), ["configmap/kube-root-ca.crt"]);
 }
 
