@@ -11,6 +11,8 @@ pub enum Outcome {
     Gone,
     /// Was to be kept, and was not touched.
     Kept,
+    /// Was to be kept, and is not there any more.
+    Lost,
     /// Still there. `blocked_by` says in sentences what holds it: the server's words, a finalizer, a node.
     Left { finalizers: Vec<String>, blocked_by: Vec<String> },
     /// Gone, but something of the same kind and name is there under another uid.

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM: the first asks to stop, a second one leaves at once.
+//! SIGINT, SIGTERM and SIGHUP: the first asks to stop, a second one leaves at once.
 
 use tokio::sync::watch;
 
@@ -20,19 +20,26 @@ pub(crate) async fn listen(stop: watch::Sender<bool>) {
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
+    /// The terminal has gone: nobody reads on, but what was changed is put back all the same.
+    hangup: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
 impl Signals {
     fn new() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
     }
 
     async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            _ = self.hangup.recv() => {}
         }
     }
 }

@@ -95,6 +95,11 @@ impl Cluster {
         self.list_as(kind, Reading::of(kind), patience).await
     }
 
+    /// The same with no more than metadata: who owns what.
+    pub async fn owners(&self, kind: &Arc<Kind>, patience: Patience) -> Result<Vec<Object>, Failure> {
+        self.list_as(kind, Reading::Metadata, patience).await.map(|listing| listing.objects)
+    }
+
     pub(super) async fn list_as(
         &self,
         kind: &Arc<Kind>,

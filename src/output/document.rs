@@ -87,6 +87,7 @@ enum OutcomeFields<'report> {
     Gone,
     Kept,
     Left { finalizers: &'report [String], blocked_by: &'report [String] },
+    Lost,
     Recreated { recreated_uid: &'report str, recreated_by: Option<&'report str> },
 }
 
@@ -241,6 +242,7 @@ impl<'report> From<&'report Outcome> for OutcomeFields<'report> {
             Outcome::Gone => Self::Gone,
             Outcome::Kept => Self::Kept,
             Outcome::Left { finalizers, blocked_by } => Self::Left { finalizers, blocked_by },
+            Outcome::Lost => Self::Lost,
             Outcome::Recreated { uid, by } => Self::Recreated { recreated_uid: uid, recreated_by: by.as_deref() },
         }
     }

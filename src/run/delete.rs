@@ -33,6 +33,9 @@ const LAST_ANSWER: Duration = Duration::from_secs(5);
 /// After the wish to stop, deletes that are under way are given this long to be answered.
 const LAST_WORDS: Duration = Duration::from_millis(150);
 
+/// What is said of an object whose uid is gone while its name is not.
+pub(super) const REPLACED: &str = "there is another object of this name now; it was left alone";
+
 /// What came of deleting one object.
 enum Attempt {
     Gone,
@@ -167,8 +170,7 @@ impl Runner<'_> {
                 }
                 Attempt::Replaced => {
                     self.mark_gone(phase, &object.uid);
-                    let message = "there is another object of this name now; it was left alone".to_owned();
-                    self.tell(Event::Trouble { title: object.title(), message });
+                    self.tell(Event::Trouble { title: object.title(), message: REPLACED.to_owned() });
                 }
                 Attempt::Begun(change) => {
                     self.tell(Event::Deleted { title: object.title() });

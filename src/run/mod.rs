@@ -8,6 +8,7 @@ mod force;
 mod pause;
 mod preflight;
 mod quota;
+mod recheck;
 mod restore;
 mod runner;
 mod stop;
@@ -71,6 +72,7 @@ pub async fn run(mission: Mission<'_>, plan: Plan) -> Report {
     let mut runner = Runner::new(cluster, &plan, events, stop, limits);
     let mut ledger = Ledger::open(&runner, inventory);
 
+    runner.recheck(inventory).await;
     let mut waited = runner.pause(catalog).await;
     if waited != Waited::Stopped {
         waited = runner.drain().await;
@@ -152,8 +154,10 @@ fn interrupted(mut runner: Runner<'_>, begun: Instant, ledger: Ledger) -> Report
 
 /// The exit code that the outcome deserves.
 fn verdict(report: &Report, limits: &Limits) -> Exit {
-    let undone =
-        report.outcomes.iter().any(|outcome| matches!(outcome, Outcome::Left { .. } | Outcome::Recreated { .. }));
+    let undone = report
+        .outcomes
+        .iter()
+        .any(|outcome| matches!(outcome, Outcome::Left { .. } | Outcome::Lost | Outcome::Recreated { .. }));
     let unreleased = report.verified && report.quota.iter().any(|quota| !quota.released);
     if undone || !report.newcomers.is_empty() || unreleased {
         Exit::Incomplete

@@ -24,6 +24,8 @@ pub type Events = mpsc::UnboundedSender<Event>;
 
 /// Between two tellings of what is waited for.
 const TELL_EVERY: Duration = Duration::from_secs(10);
+/// Stands for a wait without end.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// Blockers told at once; the rest are counted.
 const BLOCKERS_TOLD: usize = 5;
 
@@ -95,7 +97,8 @@ impl<'a> Runner<'a> {
             tracker: Tracker::new(plan, now),
             events,
             stop,
-            deadline: timeout.map(|timeout| now + timeout),
+            // A limit beyond the end of time is none.
+            deadline: timeout.and_then(|timeout| now.checked_add(timeout)),
             timeout,
             grace_period: limits.grace_period,
             force: limits.force,
@@ -194,7 +197,8 @@ impl<'a> Runner<'a> {
 
     /// This long from now, or the end of the time limit if that is sooner.
     pub(super) fn within(&self, long: Duration) -> Instant {
-        let end = Instant::now() + long;
+        let now = Instant::now();
+        let end = now.checked_add(long).unwrap_or(now + LONGEST);
         self.deadline.map_or(end, |deadline| deadline.min(end))
     }
 
@@ -262,7 +266,7 @@ impl<'a> Runner<'a> {
     pub(super) async fn wait(&mut self, phase: Phase, uids: &[String], bound: Bound) -> Waited {
         self.catch_up(phase);
         let begun = Instant::now();
-        let mut told = begun;
+        let (mut told, mut heard) = (begun, begun);
         loop {
             self.count(phase);
             let left: Vec<&String> = uids.iter().filter(|uid| !self.tracker.is_gone(uid)).collect();
@@ -273,10 +277,15 @@ impl<'a> Runner<'a> {
             if bound.until.is_some_and(|until| now >= until) {
                 return Waited::TimedOut;
             }
-            if let Some(stall) = bound.stall.filter(|stall| self.has_stalled(&left, begun, *stall, now)) {
-                let message = format!("nothing has moved for {}s, so the run goes on without waiting", stall.as_secs());
-                self.tell(Event::Trouble { title: String::new(), message });
-                return Waited::Stalled;
+            if let Some(stall) = bound.stall.filter(|stall| self.has_stalled(&left, begun.max(heard), *stall, now)) {
+                // Silence may also mean that nothing could be heard.
+                if self.is_heard(&left).await {
+                    let message =
+                        format!("nothing has moved for {}s, so the run goes on without waiting", stall.as_secs());
+                    self.tell(Event::Trouble { title: String::new(), message });
+                    return Waited::Stalled;
+                }
+                heard = Instant::now();
             }
             if self.force || self.remove_finalizers {
                 self.force_on(phase, &left).await;
@@ -297,6 +306,17 @@ impl<'a> Runner<'a> {
             if !self.next_change(phase, tick.unwrap_or(now)).await {
                 return Waited::Stopped;
             }
+        }
+    }
+
+    /// Whether the server answers, asked about one of these.
+    async fn is_heard(&self, left: &[&String]) -> bool {
+        let Some(object) = left.first().and_then(|uid| self.object(uid)) else { return true };
+        let asked = self.cluster.get(&object.kind, &object.name);
+        match tokio::time::timeout(TELL_EVERY / 2, asked).await {
+            Ok(Err(failure)) => !failure.is_passing(),
+            Ok(Ok(_)) => true,
+            Err(_) => false,
         }
     }
 

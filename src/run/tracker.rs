@@ -43,7 +43,9 @@ impl Tracked {
 
     /// What is left of its grace period; none once that is over, or where there is none.
     pub(super) fn grace_left(&self, now: Instant) -> Option<Duration> {
-        let end = self.deleting_since? + Duration::from_secs(u64::try_from(self.grace?).ok()?);
+        let grace = Duration::from_secs(u64::try_from(self.grace?).ok()?);
+        // A grace period may be longer than time is: then all of it is left.
+        let Some(end) = self.deleting_since?.checked_add(grace) else { return Some(grace) };
         end.checked_duration_since(now).filter(|left| !left.is_zero())
     }
 }

@@ -196,14 +196,16 @@ impl Runner<'_> {
             .objects
             .iter()
             .map(|object| {
+                let is_seen = unseen.iter().all(|unseen| unseen.resource != object.kind.resource());
                 if !object.goes() {
-                    return kept(object);
+                    let is_lost = is_seen && inventory.find(&object.uid).is_none();
+                    return if is_lost { Outcome::Lost } else { kept(object) };
                 }
                 if let Some(index) = inventory.find(&object.uid) {
                     return self.left(object, Some(&inventory.objects()[index]));
                 }
                 // Not found: but was its kind looked through at all?
-                if unseen.iter().any(|unseen| unseen.resource == object.kind.resource()) {
+                if !is_seen {
                     return self.outcome_by_watch(object);
                 }
                 match by_name.get(&(object.kind.resource(), object.name.as_str())) {

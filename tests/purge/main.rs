@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod audited;
 mod backup;
 mod belongs;
+mod between;
 mod blind;
 mod comeback;
 mod completion;

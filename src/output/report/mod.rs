@@ -54,6 +54,7 @@ pub fn render(report: &Report, look: &Look) -> String {
 struct Counts {
     gone: usize,
     kept: usize,
+    lost: usize,
     left: usize,
     back: usize,
     new: usize,
@@ -69,6 +70,7 @@ impl Counts {
         Self {
             gone: count(|outcome| matches!(outcome, Outcome::Gone)),
             kept: count(|outcome| matches!(outcome, Outcome::Kept)),
+            lost: count(|outcome| matches!(outcome, Outcome::Lost)),
             left: count(|outcome| matches!(outcome, Outcome::Left { .. })),
             back: count(|outcome| matches!(outcome, Outcome::Recreated { .. })),
             new: report.newcomers.len(),
@@ -79,7 +81,7 @@ impl Counts {
     }
 
     fn is_complete(&self) -> bool {
-        self.left + self.back + self.new + self.unreleased == 0
+        self.left + self.lost + self.back + self.new + self.unreleased == 0
     }
 
     /// What was to go.
@@ -93,6 +95,9 @@ fn still_there(report: &Report) -> impl Iterator<Item = (&PlanObject, &Outcome)>
     let outcomes = report.plan.objects.iter().zip(&report.outcomes);
     outcomes.filter(|(_, outcome)| matches!(outcome, Outcome::Left { .. } | Outcome::Recreated { .. }))
 }
+
+/// Kinds that could not be read, told by name in the first line.
+const MOST_UNREAD: usize = 5;
 
 /// The first line: a word in its colour, and the rest.
 fn headline(report: &Report, counts: &Counts) -> (Tone, &'static str, String) {
@@ -127,7 +132,12 @@ fn headline(report: &Report, counts: &Counts) -> (Tone, &'static str, String) {
     }
     if !counts.is_complete() {
         let mut parts = Vec::new();
-        for (count, words) in [(counts.left, "left"), (counts.back, "came back"), (counts.new, "new")] {
+        for (count, words) in [
+            (counts.left, "left"),
+            (counts.lost, "lost that was to stay"),
+            (counts.back, "came back"),
+            (counts.new, "new"),
+        ] {
             if count > 0 {
                 parts.push(format!(", {count} {words}"));
             }
@@ -147,6 +157,9 @@ fn headline(report: &Report, counts: &Counts) -> (Tone, &'static str, String) {
         report.plan.unseen.iter().map(|unseen| format!("{} ({})", unseen.resource, unseen.why.name())).collect();
     let except = match unread.as_slice() {
         [] => String::new(),
+        unread if unread.len() > MOST_UNREAD => {
+            format!(", except {} kinds that could not be read (see the plan)", unread.len())
+        }
         unread => format!(", except what could not be read: {}", unread.join(", ")),
     };
     let rest =
@@ -169,6 +182,12 @@ fn left(report: &Report, text: &mut Text) {
                 text.detail(&format!("finalizer {finalizer}"));
             }
         }
+    }
+    let mut title = Some("Was to stay, and is gone:");
+    let lost = report.plan.objects.iter().zip(&report.outcomes).filter(|(_, outcome)| **outcome == Outcome::Lost);
+    for (object, _) in lost {
+        text.title(title.take());
+        text.item(&object.title());
     }
     let mut title = Some("Came back:");
     for (object, outcome) in still_there(report) {

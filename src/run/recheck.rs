@@ -1,0 +1,53 @@
+//! Between the plan and the answer time goes by: what somebody else has come to own since then is left to him.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+    time::Instant,
+};
+
+use futures_util::future::join_all;
+
+use super::{Event, delete::REPLACED, runner::Runner};
+use crate::{
+    cluster::{Change, Patience},
+    inventory::{Inventory, Kind},
+};
+
+impl Runner<'_> {
+    /// Looks at the planned objects' owners once more, before the first change. An object that a controller outside
+    /// of the plan has adopted stays, and all below it: with an unchanged uid, no precondition would save it.
+    pub(super) async fn recheck(&mut self, inventory: &Inventory) {
+        let plan = self.plan;
+        let going: HashSet<&str> = plan.going().map(|object| object.uid.as_str()).collect();
+        let kinds: BTreeMap<String, &Arc<Kind>> =
+            plan.going().map(|object| (object.kind.resource(), &object.kind)).collect();
+        let cluster = self.cluster;
+        let lists = kinds.into_values().map(|kind| async move { (kind, cluster.owners(kind, Patience::RUN).await) });
+        for (kind, list) in join_all(lists).await {
+            let objects = match list {
+                Ok(objects) => objects,
+                Err(failure) => {
+                    tracing::info!(kind = %kind.resource(), %failure, "not looked at again before the first change");
+                    continue;
+                }
+            };
+            for object in &objects {
+                let Some(planned) = self.object(&object.uid).filter(|planned| planned.goes()) else { continue };
+                let Some(owner) = object.controller() else { continue };
+                let before = inventory.find(&object.uid).and_then(|index| inventory.objects()[index].controller());
+                let is_new = before.is_none_or(|before| before.uid != owner.uid);
+                if is_new && !going.contains(owner.uid.as_str()) {
+                    let why = format!("left alone: {}/{} has adopted it since the plan", owner.kind, owner.name);
+                    self.hold(planned, why);
+                }
+            }
+            let names: HashSet<String> = objects.iter().map(|object| object.name.clone()).collect();
+            for uid in self.tracker.see(kind, Change::Snapshot(objects), Instant::now()) {
+                if let Some(object) = self.object(&uid).filter(|object| names.contains(&object.name)) {
+                    self.tell(Event::Trouble { title: object.title(), message: REPLACED.to_owned() });
+                }
+            }
+        }
+    }
+}
