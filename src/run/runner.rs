@@ -61,6 +61,8 @@ pub(super) struct Runner<'a> {
     pub(super) remove_finalizers: bool,
     /// Uids of pods that were taken out by force.
     pub(super) forced: HashSet<String>,
+    /// Uids of what only the garbage collector may delete.
+    pub(super) collected: HashSet<String>,
     /// Uids of pods on their way out that were told to be quicker.
     pub(super) hurried: HashSet<String>,
     /// Uids of objects whose finalizers were taken away.
@@ -104,6 +106,7 @@ impl<'a> Runner<'a> {
             force: limits.force,
             remove_finalizers: limits.remove_finalizers,
             forced: HashSet::new(),
+            collected: HashSet::new(),
             hurried: HashSet::new(),
             stripped: HashSet::new(),
             nodes: HashMap::new(),
