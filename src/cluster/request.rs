@@ -95,6 +95,9 @@ impl Patience {
     pub const RUN: Self = Self { answer: Duration::from_secs(15), total: Duration::from_secs(30) };
 }
 
+/// How long an internal error of the server is taken for a passing one.
+const INTERNAL_ERROR: Duration = Duration::from_secs(5);
+
 /// Silence in the middle of an answer that is taken for a broken connection.
 const BODY_SILENCE: Duration = Duration::from_secs(10);
 
@@ -154,7 +157,9 @@ impl Cluster {
                 _ => Duration::ZERO,
             };
             let wait = pause.max(asked);
-            if !failure.is_passing() || begun.elapsed() + wait > patience.total {
+            // A webhook that is down answers so, and mostly stays down.
+            let total = if failure.code() == Some(500) { patience.total.min(INTERNAL_ERROR) } else { patience.total };
+            if !failure.is_passing() || begun.elapsed() + wait > total {
                 return Err(failure);
             }
             tracing::debug!(method = %call.method, path = %call.path, %failure, "trying again in {wait:?}");

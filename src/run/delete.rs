@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     cluster::{Change, Cluster, Deleted, Deletion, Failure, Trial},
-    plan::{PlanObject, Reason, Wave},
+    plan::{Action, PlanObject, Reason, Wave},
 };
 
 /// Deletes in flight at once.
@@ -42,6 +42,8 @@ enum Attempt {
     /// Another object of that name stands there now; the planned one is gone.
     Replaced,
     Begun(Change),
+    /// This user may not, but it goes with its owner: the garbage collector may.
+    LeftToCollector(String),
     Refused(String),
 }
 
@@ -123,7 +125,8 @@ impl Runner<'_> {
 
     /// What of these there is any sense in waiting for: not what was refused or left alone.
     fn waitable(&self, objects: &[&PlanObject]) -> Vec<String> {
-        objects.iter().filter(|object| self.tracker.is_going(&object.uid)).map(|object| object.uid.clone()).collect()
+        let due = |object: &&&PlanObject| self.tracker.is_going(&object.uid) || self.collected.contains(&object.uid);
+        objects.iter().filter(due).map(|object| object.uid.clone()).collect()
     }
 
     fn wave_bound(&self, wave: Wave) -> Bound {
@@ -176,6 +179,11 @@ impl Runner<'_> {
                     self.tell(Event::Deleted { title: object.title() });
                     self.tracker.see(&object.kind, change, Instant::now());
                 }
+                Attempt::LeftToCollector(message) => {
+                    // Worth telling only where it stays.
+                    self.troubles.entry(object.uid.clone()).or_default().push(message);
+                    self.collected.insert(object.uid.clone());
+                }
                 Attempt::Refused(message) => self.trouble(object, message),
             }
         }
@@ -184,7 +192,7 @@ impl Runner<'_> {
 
 /// Controllers make these and take them away again; deleting them by hand would only race with that.
 fn is_removed_by_its_controller(object: &PlanObject) -> bool {
-    object.wave == Wave::Services && object.action == crate::plan::Action::Cascade
+    object.wave == Wave::Services && object.action == Action::Cascade
         || object.reasons.iter().any(|reason| matches!(reason, Reason::Endpoints { .. }))
             && object.kind.is("", "Endpoints")
 }
@@ -201,6 +209,9 @@ async fn attempt(cluster: &Cluster, object: &PlanObject, grace: Option<i64>, pla
             Ok(Deleted::Begun(seen)) if seen.uid == object.uid => return Attempt::Begun(Change::Upsert(seen)),
             Ok(Deleted::Begun(_)) => return Attempt::Replaced,
             Err(failure) if failure.is_conflict() => last = failure.to_string(),
+            Err(failure) if failure.is_forbidden() && object.action == Action::Cascade => {
+                return Attempt::LeftToCollector(refusal(&failure));
+            }
             Err(failure) => return Attempt::Refused(refusal(&failure)),
         }
         match cluster.get(&object.kind, &object.name).await {

@@ -61,6 +61,8 @@ pub(super) struct Runner<'a> {
     pub(super) remove_finalizers: bool,
     /// Uids of pods that were taken out by force.
     pub(super) forced: HashSet<String>,
+    /// Uids of what only the garbage collector may delete.
+    pub(super) collected: HashSet<String>,
     /// Uids of pods on their way out that were told to be quicker.
     pub(super) hurried: HashSet<String>,
     /// Uids of objects whose finalizers were taken away.
@@ -104,6 +106,7 @@ impl<'a> Runner<'a> {
             force: limits.force,
             remove_finalizers: limits.remove_finalizers,
             forced: HashSet::new(),
+            collected: HashSet::new(),
             hurried: HashSet::new(),
             stripped: HashSet::new(),
             nodes: HashMap::new(),
@@ -277,9 +280,12 @@ impl<'a> Runner<'a> {
             if bound.until.is_some_and(|until| now >= until) {
                 return Waited::TimedOut;
             }
-            if bound.stall.is_some_and(|stall| self.has_stalled(&left, begun.max(heard), stall, now)) {
+            if let Some(stall) = bound.stall.filter(|stall| self.has_stalled(&left, begun.max(heard), *stall, now)) {
                 // Silence may also mean that nothing could be heard.
                 if self.is_heard(&left).await {
+                    let message =
+                        format!("nothing has moved for {}s, so the run goes on without waiting", stall.as_secs());
+                    self.tell(Event::Trouble { title: String::new(), message });
                     return Waited::Stalled;
                 }
                 heard = Instant::now();

@@ -19,8 +19,9 @@ use crate::{
 
 /// For controllers to act on what they have just seen go.
 const SETTLE: Duration = Duration::from_secs(2);
-/// Children of deleted owners are swept this many times, and no more: what keeps coming back has a maker.
-const SWEEPS: usize = 2;
+/// Children of deleted owners are swept this many times, each after a longer pause, and no more: a controller that has
+/// lost its watch makes them for some seconds, and what keeps coming back after that has another maker.
+const SWEEPS: u32 = 4;
 /// Objects whose surroundings and makers are looked for; more would be a long wait for little.
 const LOOKED_AROUND: usize = 20;
 /// For a quota's status to follow the last deletes.
@@ -41,10 +42,11 @@ impl Runner<'_> {
     /// Looks again, deletes children that were born to planned owners meanwhile, and looks once more.
     pub(super) async fn verify(&mut self, catalog: &Catalog, question: &Question, ledger: &mut Ledger) -> Verification {
         let begun = self.begin(Phase::Verify, Vec::new());
-        let mut swept = 0;
+        let mut swept: u32 = 0;
         let found = loop {
+            let settle = SETTLE * 2_u32.pow(swept.saturating_sub(1));
             tokio::select! {
-                () = tokio::time::sleep(SETTLE) => {}
+                () = tokio::time::sleep(settle) => {}
                 () = self.stop.asked() => {}
             }
             let look = self.cluster.inventory(catalog, Patience::RUN, &self.plan.unseen).await;

@@ -92,7 +92,7 @@ fn the_api_server_may_go_away_during_the_drain_the_deletes_and_the_wait() {
     let (plane, _turn) = frail();
     let world = World::on(plane, "restarted");
     world.deployment("web", "demo", 1);
-    config_maps(&world, 300);
+    config_maps(&world, 120);
     // The last wave waits for this.
     world.apply("{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot, labels: {app: demo}}}");
     world.until_running("app=demo", 1);
@@ -112,7 +112,7 @@ fn the_api_server_may_go_away_during_the_drain_the_deletes_and_the_wait() {
     run.until_it_says("deleting ServiceAccount/robot");
     plane.restart(Component::ApiServer).unwrap();
     release(&world, "serviceaccount/robot");
-    run.ends().exits(0).says("304 objects gone");
+    run.ends().exits(0).says("124 objects gone");
     assert_eq!(world.names("deployments,replicasets,pods,configmaps"), ["configmap/kube-root-ca.crt"]);
 }
 
@@ -182,4 +182,34 @@ fn a_second_signal_leaves_at_once() {
     release(&world, &pod);
     world.purge(&["app", "demo", "--yes"]).exits(0);
     assert_eq!(world.names("deployments,replicasets,pods"), [""; 0]);
+}
+
+#[test]
+fn without_any_controller_the_run_stops_waiting_for_them_and_deletes() {
+    let (plane, _turn) = frail();
+    let world = World::on(plane, "no-controllers");
+    world.deployment("web", "demo", 2);
+    world.until_running("app=demo", 2);
+    plane.stop(Component::ControllerManager).unwrap();
+    let run = world.purge(&["app", "demo", "--yes", "--timeout", "16s"]);
+    plane.start_component(Component::ControllerManager).unwrap();
+    run.exits(0)
+        .complains("trouble: nothing has moved for 4s, so the run goes on without waiting")
+        .says("4 objects gone");
+    assert_eq!(world.names("deployments,replicasets,pods"), [""; 0]);
+}
+
+#[test]
+fn a_signal_while_it_looks_ends_it_quietly() {
+    let (plane, _turn) = frail();
+    let world = World::on(plane, "looking");
+    plane.pause(Component::ApiServer).unwrap();
+    let run = Running::start(&world, &["app", "demo", "--yes"]);
+    std::thread::sleep(Duration::from_millis(500));
+    run.signal("INT");
+    let run = run.ends();
+    plane.resume(Component::ApiServer).unwrap();
+    let run = run.exits(130);
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+    assert!(run.took < Duration::from_secs(2), "{:?}", run.took);
 }

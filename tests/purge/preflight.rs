@@ -179,7 +179,8 @@ fn what_may_not_be_scaled_is_deleted_as_it_stands() {
     assert!(run.took.as_secs() < 20, "{:?}", run.took);
     run.says("deleted without scaling down, which the server would refuse:")
         .complains("trouble: Deployment/web: not scaled down: ")
-        .says("except what could not be read");
+        .complains("workloads: 4 objects gone in")
+        .says("kinds that could not be read");
     assert_eq!(world.names("deployments,replicasets,pods"), [""; 0]);
 }
 
@@ -207,6 +208,6 @@ fn without_watch_the_run_looks_again_and_again() {
     let rules = [Rule::new(&["", "apps"], &kinds, &["get", "list", "patch", "delete"])];
     let kubeconfig = ControlPlane::shared().user_with_role("unwatching", &world.namespace, &rules).unwrap();
     let run = world.purge_as(&kubeconfig, &["app", "demo", "--yes"]).exits(0);
-    run.complains("drained 2 pods").says("except what could not be read").says("secrets (forbidden)");
+    run.complains("drained 2 pods").says("kinds that could not be read").says("not checked (forbidden): ");
     assert_eq!(world.names("deployments,replicasets,pods,configmaps"), ["configmap/kube-root-ca.crt"]);
 }
