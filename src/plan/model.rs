@@ -125,15 +125,17 @@ fn oracle(objects: &[Object], app: &str) -> BTreeSet<String> {
     let says_app = |object: &Object| {
         ["app.kubernetes.io/name", "app"].iter().any(|key| object.labels.get(*key).is_some_and(|value| value == app))
     };
-    // What an object says of itself, or has its pods say, of another application.
-    let says_other = |labels: &BTreeMap<String, String>| {
-        let ours =
-            ["app.kubernetes.io/name", "app"].iter().any(|key| labels.get(*key).is_some_and(|value| value == app));
-        !ours && app_of(labels).is_some()
+    // What an object says of itself, or has its pods say, where neither says it is ours.
+    let says_ours = |labels: &BTreeMap<String, String>| {
+        ["app.kubernetes.io/name", "app"].iter().any(|key| labels.get(*key).is_some_and(|value| value == app))
     };
     let is_anothers = |object: &Object| {
-        says_other(&object.labels)
-            || matches!(&object.detail, Detail::Workload(workload) if says_other(&workload.template_labels))
+        let template = match &object.detail {
+            Detail::Workload(workload) => workload.template_labels.clone(),
+            _ => BTreeMap::new(),
+        };
+        let ours = says_ours(&object.labels) || says_ours(&template);
+        !ours && (app_of(&object.labels).is_some() || app_of(&template).is_some())
     };
     let makes_ours = |object: &Object| {
         let Detail::Workload(workload) = &object.detail else { return false };

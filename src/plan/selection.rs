@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Guard, Reason, Target, orphan,
-    question::{Question, app_of, instance_of},
+    question::{APP_LABELS, Question, app_of, instance_of},
 };
 use crate::inventory::{Controller, Detail, Inventory, Object, Selector};
 
@@ -230,35 +230,53 @@ impl<'a> Search<'a> {
         (!others.is_empty()).then_some(Guard::SharedParent { parent, others })
     }
 
-    /// The other application that an object, or the template of its pods, says it is of.
+    /// The other application that an object says it is of: by its own labels or those that it gives to its pods,
+    /// where neither says it is of the one in question.
     pub(super) fn another_application(&self, object: &Object) -> Option<(String, String)> {
         let template = match &object.detail {
             Detail::Workload(workload) => Some(&workload.template_labels),
             _ => None,
         };
-        [Some(&object.labels), template].into_iter().flatten().find_map(|labels| self.other_name(object, labels))
+        let labels: Vec<&BTreeMap<String, String>> = [Some(&object.labels), template].into_iter().flatten().collect();
+        if let Some(label) = labels.iter().find_map(|labels| self.question.label_of(labels)) {
+            return self.another_instance(object, label);
+        }
+        if self.question.instance.as_ref().is_some_and(|wanted| object.labels.get(APP_LABELS[0]) == Some(wanted)) {
+            return None;
+        }
+        if labels.iter().any(|labels| self.is_ours_otherwise(labels)) {
+            return None;
+        }
+        labels.into_iter().find_map(|labels| self.other_name(labels))
     }
 
-    fn other_name(&self, object: &Object, labels: &BTreeMap<String, String>) -> Option<(String, String)> {
-        let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+    /// The same application, but of an instance that was not asked for.
+    fn another_instance(&self, object: &Object, (key, value): (&str, &str)) -> Option<(String, String)> {
+        let wanted = self.question.instance.as_ref()?;
+        let instance = instance_of(self.inventory, self.inventory.find(&object.uid)?, key, value);
+        (instance != wanted).then(|| ("instance".to_owned(), instance.to_owned()))
+    }
+
+    /// Whether labels say so where the question is not of a name.
+    fn is_ours_otherwise(&self, labels: &BTreeMap<String, String>) -> bool {
         match &self.question.target {
-            Target::Named { keys, .. } => {
-                let Some((key, value)) = self.question.label_of(labels) else {
-                    let own = keys.iter().find_map(|key| Some((key.as_str(), labels.get(key)?.as_str())));
-                    return own.or_else(|| app_of(labels)).filter(|(_, value)| !value.is_empty()).map(pair);
-                };
-                let wanted = self.question.instance.as_ref()?;
-                let index = self.inventory.find(&object.uid)?;
-                let instance = instance_of(self.inventory, index, key, value);
-                (instance != wanted).then(|| ("instance".to_owned(), instance.to_owned()))
-            }
-            Target::Matching(selector) => {
-                let by_its_keys = || selector.keys().find_map(|key| Some((key, labels.get(key)?.as_str())));
-                if selector.matches(labels) { None } else { by_its_keys().or_else(|| app_of(labels)).map(pair) }
-            }
-            Target::Around { .. } => app_of(labels).filter(|(_, value)| !self.around.contains(*value)).map(pair),
-            Target::Orphans => None,
+            Target::Matching(selector) => selector.matches(labels),
+            Target::Around { .. } => app_of(labels).is_some_and(|(_, app)| self.around.contains(app)),
+            Target::Named { .. } | Target::Orphans => false,
         }
+    }
+
+    /// Another name under the question's own keys, or else under the usual ones.
+    fn other_name(&self, labels: &BTreeMap<String, String>) -> Option<(String, String)> {
+        let under =
+            |key: &str| labels.get(key).filter(|value| !value.is_empty()).map(|value| (key.to_owned(), value.clone()));
+        let asked = match &self.question.target {
+            Target::Named { keys, .. } => keys.iter().find_map(|key| under(key)),
+            Target::Matching(selector) => selector.keys().find_map(under),
+            Target::Around { .. } => None,
+            Target::Orphans => return None,
+        };
+        asked.or_else(|| app_of(labels).map(|(key, value)| (key.to_owned(), value.to_owned())))
     }
 
     /// What the named object and its owner tree call themselves.

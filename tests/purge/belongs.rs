@@ -1,4 +1,5 @@
 //! What belongs: every kind, every kind of evidence, and what only looks like it.
+// Long because every piece of evidence is told in one place, most of it YAML.
 
 use std::collections::BTreeSet;
 
@@ -239,9 +240,16 @@ fn a_label_on_the_pods_alone_leads_up_to_what_makes_them() {
     world.apply(&crate::harness::deployment("web", "demo", 1).replace("name: web, labels: { app: demo }", "name: web"));
     world.until_running("app=demo", 1);
     let plan = world.purge(&["app", "demo", "--dry-run", "-o", "json"]).exits(0).json();
-    assert!(reasons(&plan, "Deployment", "web")[0].starts_with("controls ReplicaSet/web-"), "{plan:#}");
+    assert_eq!(reasons(&plan, "Deployment", "web"), ["makes pods labelled app=demo"]);
     world.purge(&["app", "demo", "--yes"]).exits(0);
     assert_eq!(world.names("deployments,replicasets,pods"), [""; 0]);
+    // On the pods by hand, and in no template: what makes them says it is another's.
+    world.deployment("bare", "x", 1);
+    world.until_running("app=x", 1);
+    let pod = world.names("pods")[0].clone();
+    world.kubectl(&["label", &pod, "run=mine"]);
+    let run = world.purge(&["app", "mine", "--yes"]).exits(3);
+    run.complains("controls objects of this application, and").complains("(app=x) too");
 }
 
 #[test]
@@ -428,10 +436,11 @@ fn what_is_excluded_stays_with_what_it_can_not_be_without() {
     world.apply("{ apiVersion: v1, kind: ConfigMap, metadata: { name: c, labels: { app: demo } } }");
     world.until_running("app=demo", 1);
     let set = world.names("replicasets")[0].replace("replicaset.apps/", "rs/");
-    let run = world.purge(&["app", "demo", "--yes", "--exclude", &set, "--exclude", "cm/none"]).exits(0);
-    run.says("excluded (--exclude)")
-        .says("which is kept")
-        .says("--exclude ConfigMap/none: the plan has no such object");
+    // A name mistyped must not cost what was to be kept.
+    let typo = world.purge(&["app", "demo", "--yes", "--exclude", "cm/d"]).exits(2);
+    typo.complains("--exclude ConfigMap/d: there is no such object in namespace");
+    let run = world.purge(&["app", "demo", "--yes", "--exclude", &set]).exits(0);
+    run.says("excluded (--exclude)").says("which is kept");
     assert_eq!(world.names("deployments,replicasets,pods").len(), 3);
     assert_eq!(world.names("configmaps"), ["configmap/kube-root-ca.crt"]);
 }

@@ -16,6 +16,7 @@ mod harness;
 mod held;
 mod keeping;
 mod listing;
+mod neighbours;
 mod pause;
 mod preflight;
 mod readme;
