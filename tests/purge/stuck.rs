@@ -234,3 +234,23 @@ fn a_closed_stdout_does_not_stop_the_run_half_way() {
     assert_eq!(status.code(), Some(0));
     assert_eq!(world.names("deployments,replicasets,pods"), [""; 0]);
 }
+
+/// derailed/k9s#3788, m-lab/k8s-support#141: a DaemonSet has no scale, and a node that is down holds its pod.
+#[test]
+fn a_daemonset_is_deleted_without_scaling_and_a_dead_node_holds_only_its_own_pod() {
+    let world = World::new("agent");
+    let node = format!("dead-agent-{}", std::process::id());
+    world.plane.add_dead_node(&node).unwrap();
+    world.apply("{ apiVersion: apps/v1, kind: DaemonSet, metadata: { name: agent, labels: { app: demo } }, spec: { selector: { matchLabels: { set: agent } }, template: { metadata: { labels: { set: agent } }, spec: { terminationGracePeriodSeconds: 1, containers: [ { name: main, image: demo } ] } } } }");
+    world.until_running("set=agent", 3);
+    let uid = world.get("daemonset/agent")["metadata"]["uid"].as_str().unwrap().to_owned();
+    world.apply(&format!(
+        "{{ apiVersion: v1, kind: Pod, metadata: {{ name: agent-dead, labels: {{ set: agent }}, ownerReferences: [ {{ apiVersion: apps/v1, kind: DaemonSet, name: agent, uid: {uid}, controller: true }} ] }}, spec: {{ nodeName: {node}, terminationGracePeriodSeconds: 1, containers: [ {{ name: main, image: demo }} ] }} }}"
+    ));
+    let run = world.purge(&["app", "demo", "--yes", "--timeout", "6s"]).exits(4);
+    run.never_says("scale to 0").says(&node);
+    assert_eq!(world.names("daemonsets,controllerrevisions"), [""; 0]);
+    assert_eq!(world.names("pods").len(), 1);
+    let pod = world.names("pods")[0].clone();
+    world.kubectl(&["delete", &pod, "--force", "--grace-period=0"]);
+}
