@@ -72,7 +72,10 @@ pub async fn run(mission: Mission<'_>, plan: Plan) -> Report {
     let mut runner = Runner::new(cluster, &plan, events, stop, limits);
     let mut ledger = Ledger::open(&runner, inventory);
 
-    runner.recheck(inventory).await;
+    if !runner.recheck(inventory).await {
+        // Nothing is given back, so no quota is waited for.
+        return finish(runner, begun, Ledger::default(), catalog, question, limits).await;
+    }
     let mut waited = runner.pause(catalog).await;
     if waited != Waited::Stopped {
         waited = runner.drain().await;
@@ -93,10 +96,22 @@ pub async fn run(mission: Mission<'_>, plan: Plan) -> Report {
     if remains(&mut runner).await == Waited::Stopped {
         return interrupted(runner, begun, ledger);
     }
+    finish(runner, begun, ledger, catalog, question, limits).await
+}
+
+/// The second look, and what it comes to.
+async fn finish(
+    mut runner: Runner<'_>,
+    begun: Instant,
+    mut ledger: Ledger,
+    catalog: &Catalog,
+    question: &Question,
+    limits: &Limits,
+) -> Report {
     let found = runner.verify(catalog, question, &mut ledger).await;
 
-    let Runner { phases, .. } = runner;
-    let mut plan = plan;
+    let Runner { phases, plan, .. } = runner;
+    let mut plan = plan.clone();
     for unseen in found.unseen {
         if !plan.unseen.iter().any(|known| known.resource == unseen.resource) {
             plan.unseen.push(unseen);

@@ -14,10 +14,14 @@ use crate::{
     inventory::{Inventory, Kind},
 };
 
+/// Why the rest of a plan is left alone when part of it is another's now.
+const STALE: &str = "somebody has taken over part of the application since the plan; look at it again";
+
 impl Runner<'_> {
     /// Looks at the planned objects' owners once more, before the first change. An object that a controller outside
-    /// of the plan has adopted stays, and all below it: with an unchanged uid, no precondition would save it.
-    pub(super) async fn recheck(&mut self, inventory: &Inventory) {
+    /// of the plan has adopted stays, and all below it: with an unchanged uid, no precondition would save it. Says
+    /// whether the plan still holds: where somebody has deployed anew what it is of, he needs the rest of it too.
+    pub(super) async fn recheck(&mut self, inventory: &Inventory) -> bool {
         let plan = self.plan;
         let going: HashSet<&str> = plan.going().map(|object| object.uid.as_str()).collect();
         let kinds: BTreeMap<String, &Arc<Kind>> =
@@ -49,5 +53,14 @@ impl Runner<'_> {
                 }
             }
         }
+        if self.held.is_empty() {
+            return true;
+        }
+        for object in plan.going() {
+            self.held.entry(object.uid.clone()).or_insert_with(|| STALE.to_owned());
+            self.troubles.entry(object.uid.clone()).or_insert_with(|| vec![STALE.to_owned()]);
+        }
+        self.tell(Event::Trouble { title: String::new(), message: format!("nothing is changed: {STALE}") });
+        false
     }
 }

@@ -91,10 +91,12 @@ impl Runner<'_> {
     /// What is there only because a planned object, now gone, made it: a ReplicaSet born while its Deployment went.
     fn born(&self, inventory: &Inventory, question: &Question) -> Vec<PlanObject> {
         let planned: HashSet<&str> = self.plan.going().map(|object| object.uid.as_str()).collect();
+        // An owner that lives on makes what it needs.
+        let gone = |uid: &str| planned.contains(uid) && inventory.find(uid).is_none();
         let mut selection = Selection::default();
         for (index, object) in inventory.objects().iter().enumerate() {
-            let by_planned = object.owners.iter().find(|owner| planned.contains(owner.uid.as_str()));
-            let all_planned = object.owners.iter().all(|owner| planned.contains(owner.uid.as_str()));
+            let by_planned = object.owners.iter().find(|owner| gone(&owner.uid));
+            let all_planned = object.owners.iter().all(|owner| gone(&owner.uid));
             if let Some(owner) = by_planned.filter(|_| all_planned && !planned.contains(object.uid.as_str())) {
                 let reason = Reason::Owned { owner: format!("{}/{}", owner.kind, owner.name) };
                 selection.members.insert(index, vec![reason]);
@@ -106,6 +108,7 @@ impl Runner<'_> {
         plan.objects
             .into_iter()
             .filter(|object| object.action != Action::Keep && !object.terminating)
+            .filter(|object| object.reasons.iter().any(|reason| matches!(reason, Reason::Owned { .. })))
             .filter(|object| !kept_in_plan.contains(object.uid.as_str()))
             .collect()
     }

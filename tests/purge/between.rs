@@ -43,6 +43,7 @@ fn an_orphan_that_is_deployed_anew_before_the_answer_keeps_its_pods() {
 #[test]
 fn a_deployment_that_is_made_anew_before_the_answer_keeps_its_pods() {
     let world = World::new("redeployed");
+    world.apply("{ apiVersion: v1, kind: Service, metadata: { name: web, labels: { app: demo } }, spec: { selector: { app: demo }, ports: [ { port: 80 } ] } }");
     world.deployment("web", "demo", 2);
     world.until_running("app=demo", 2);
     let pods = uids(&world, "pods");
@@ -55,6 +56,9 @@ fn a_deployment_that_is_made_anew_before_the_answer_keeps_its_pods() {
     assert_eq!(screen.ends(), 4, "{}", screen.text());
     assert_eq!(uids(&world, "pods"), pods, "{}", screen.text());
     assert_eq!(world.get("deployment/web")["spec"]["replicas"], 2);
+    // What was deployed anew needs the rest of the application.
+    assert!(screen.text().contains("nothing is changed:"), "{}", screen.text());
+    assert_eq!(world.names("services"), ["service/web"]);
 }
 
 /// Keeping is a promise: what is not there at the end is no "kept".
