@@ -148,3 +148,43 @@ fn is_of_a_disarmed_set(inventory: &Inventory, index: usize) -> bool {
     let by_set = matches!(inventory.controller(index), Controller::Living(owner) if is_set(owner));
     is_set(index) || by_set && inventory.objects()[index].kind.is("", "Pod")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::annotated;
+    use crate::plan::sample::object;
+
+    #[test]
+    fn every_way_of_the_ecosystem_to_say_keep_is_heard() {
+        let says_keep = |key: &str, value: &str| {
+            let mut object = object("", "ConfigMap", "c");
+            object.annotations.insert(key.into(), value.into());
+            annotated(&object).is_some()
+        };
+        for (key, value) in [
+            ("kubectl-purge/keep", "true"),
+            ("helm.sh/resource-policy", "keep"),
+            ("argocd.argoproj.io/sync-options", "Validate=false, Delete=false"),
+            ("argocd.argoproj.io/sync-options", "Prune=false"),
+            ("kapp.k14s.io/delete-strategy", "orphan"),
+            ("client.lifecycle.config.k8s.io/deletion", "detach"),
+            ("cli-utils.sigs.k8s.io/on-remove", "keep"),
+            ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
+            ("kluctl.io/skip-delete", "true"),
+            ("werf.io/resource-policy", "keep"),
+            ("dev.okteto.com/policy", "keep"),
+            ("tilt.dev/down-policy", "keep"),
+        ] {
+            assert!(says_keep(key, value), "{key}={value}");
+        }
+        for (key, value) in [
+            ("kubectl-purge/keep", "false"),
+            ("helm.sh/resource-policy", "delete"),
+            ("argocd.argoproj.io/sync-options", "Delete=true"),
+            ("kustomize.toolkit.fluxcd.io/prune", "enabled"),
+            ("example.com/keep", "true"),
+        ] {
+            assert!(!says_keep(key, value), "{key}={value}");
+        }
+    }
+}
