@@ -15,7 +15,7 @@ use crate::{
     look::{Seen, look},
     output::{self, Look, Progress, stream},
     plan::{self, Guard, Plan},
-    report::{Outcome, Report},
+    report::Report,
     run::{self, Event, Mission, Stop, is_unproven},
     settings::Settings,
     signals,
@@ -160,7 +160,10 @@ fn show_only(settings: &Settings, seen: &Seen) -> Exit {
     if is_table && plan.objects.is_empty() {
         stream::print(&output::nothing::render(plan, &seen.question, &seen.near));
     } else if run_without_work && !is_table {
-        print_document(output::document(settings.output, &output::ReportDocument::new(&untouched(plan.clone(), exit))));
+        print_document(output::document(
+            settings.output,
+            &output::ReportDocument::new(&Report::untouched(plan.clone(), exit)),
+        ));
     } else {
         show_plan(settings, plan);
     }
@@ -197,22 +200,6 @@ fn show_plan(settings: &Settings, plan: &Plan) {
 
 fn stdout_look(settings: &Settings) -> Look {
     Look::of_stdout(settings.color, settings.output == Output::Wide)
-}
-
-/// The report of a run that had nothing to do.
-fn untouched(plan: Plan, exit: Exit) -> Report {
-    Report {
-        outcomes: plan.objects.iter().map(|_| Outcome::Kept).collect(),
-        newcomers: Vec::new(),
-        quota: Vec::new(),
-        phases: Vec::new(),
-        verified: true,
-        verify_error: None,
-        put_back: None,
-        took: std::time::Duration::ZERO,
-        exit,
-        plan,
-    }
 }
 
 /// Shows the plan and asks, where somebody can answer.

@@ -74,6 +74,25 @@ pub struct PutBack {
     pub error: Option<String>,
 }
 
+impl Report {
+    /// The report of a plan of which nothing was deleted, with every object as it was.
+    #[must_use]
+    pub fn untouched(plan: Plan, exit: Exit) -> Self {
+        Self {
+            outcomes: plan.objects.iter().map(|_| Outcome::Kept).collect(),
+            newcomers: Vec::new(),
+            quota: Vec::new(),
+            phases: Vec::new(),
+            verified: true,
+            verify_error: None,
+            put_back: None,
+            took: Duration::ZERO,
+            exit,
+            plan,
+        }
+    }
+}
+
 /// The plan and what became of it.
 #[derive(Clone, Debug)]
 pub struct Report {

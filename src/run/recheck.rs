@@ -14,8 +14,8 @@ use crate::{
     inventory::{Inventory, Kind},
 };
 
-/// Why the rest of a plan is left alone when part of it is another's now.
-const STALE: &str = "somebody has taken over part of the application since the plan; look at it again";
+/// Why the rest of a plan is left alone when part of it is another's now, or may be.
+const STALE: &str = "somebody has taken over part of the application since the plan, or may have; look at it again";
 
 impl Runner<'_> {
     /// Looks at the planned objects' owners once more, before the first change. An object that a controller outside
@@ -31,8 +31,13 @@ impl Runner<'_> {
         for (kind, list) in join_all(lists).await {
             let objects = match list {
                 Ok(objects) => objects,
+                // Who owns what now is not known, and nothing has been changed yet.
                 Err(failure) => {
-                    tracing::info!(kind = %kind.resource(), %failure, "not looked at again before the first change");
+                    let why = format!("who owns it now could not be read: {failure}");
+                    for object in plan.going().filter(|object| object.kind == *kind) {
+                        self.held.insert(object.uid.clone(), why.clone());
+                        self.troubles.insert(object.uid.clone(), vec![why.clone()]);
+                    }
                     continue;
                 }
             };

@@ -11,7 +11,7 @@ use crate::{
     exit::Exit,
     inventory::Kind,
     plan::{KEDA_PAUSES, Plan, PlanObject, Restore},
-    report::{Outcome, PutBack, Report},
+    report::{PutBack, Report},
 };
 
 impl Runner<'_> {
@@ -66,18 +66,9 @@ pub async fn restore(mission: Mission<'_>, plan: Plan) -> Report {
     let put_back = runner.restore().await;
     let failed = put_back.iter().any(|one| one.error.is_some());
     drop(runner);
-    Report {
-        outcomes: plan.objects.iter().map(|_| Outcome::Kept).collect(),
-        newcomers: Vec::new(),
-        quota: Vec::new(),
-        phases: Vec::new(),
-        verified: true,
-        verify_error: None,
-        put_back: Some(put_back),
-        took: begun.elapsed(),
-        exit: if failed { Exit::Incomplete } else { Exit::Done },
-        plan,
-    }
+    let exit = if failed { Exit::Incomplete } else { Exit::Done };
+    // Each answer of the server was heard; no second look was made.
+    Report { verified: false, put_back: Some(put_back), took: begun.elapsed(), ..Report::untouched(plan, exit) }
 }
 
 /// In a few words: `scaled back to 3, resumed`.
