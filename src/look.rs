@@ -1,6 +1,6 @@
 //! The first look: what the server serves, what is in the namespace, and the plan that follows.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use crate::{
     cluster::{Catalog, Cluster, Failure, NamespaceState, Patience, connection::Connection},
@@ -22,6 +22,8 @@ pub(crate) struct Seen {
     pub(crate) guards: Vec<Guard>,
     /// Commands that may have been meant, where nothing was found.
     pub(crate) near: Vec<String>,
+    /// When the look at the namespace began: nothing in it is older.
+    pub(crate) at: Instant,
 }
 
 /// Namespace, catalog and inventory: what every command begins with.
@@ -30,6 +32,7 @@ pub(crate) struct Surroundings {
     pub(crate) inventory: Inventory,
     pub(crate) unseen: Vec<Unseen>,
     pub(crate) place: Place,
+    pub(crate) at: Instant,
 }
 
 /// Looks around, changing nothing.
@@ -46,6 +49,7 @@ pub(crate) async fn surroundings(cluster: &Cluster, connection: &Connection) -> 
         }
         NamespaceState::Terminating => return Err(Fatal::NamespaceTerminating { namespace: namespace.to_owned() }),
     }
+    let at = Instant::now();
     let (inventory, unseen) = cluster.inventory(&catalog, Patience::PLAN, &[]).await.map_err(fatal)?;
     let place = Place {
         namespace: namespace.to_owned(),
@@ -53,12 +57,12 @@ pub(crate) async fn surroundings(cluster: &Cluster, connection: &Connection) -> 
         server: connection.server.clone(),
         user: user.unwrap_or_default(),
     };
-    Ok(Surroundings { catalog, inventory, unseen, place })
+    Ok(Surroundings { catalog, inventory, unseen, place, at })
 }
 
 /// Looks around and plans.
 pub(crate) async fn look(cluster: &Cluster, settings: &Settings, connection: &Connection) -> anyhow::Result<Seen> {
-    let Surroundings { catalog, mut inventory, unseen, place } = surroundings(cluster, connection).await?;
+    let Surroundings { catalog, mut inventory, unseen, place, at } = surroundings(cluster, connection).await?;
     let question = question(settings, &catalog)?;
     let choices = choices(settings, &catalog)?;
     for (group, kind, name) in &choices.exclude {
@@ -74,7 +78,7 @@ pub(crate) async fn look(cluster: &Cluster, settings: &Settings, connection: &Co
     plan.warnings.extend(warnings(&inventory, &question, &selection, &plan, &choices));
     let guards = Guard::of(&inventory, &question, &selection, &plan, &settings.allowed);
     let near = if plan.objects.is_empty() { near::commands(&inventory, &question) } else { Vec::new() };
-    Ok(Seen { catalog, inventory, question, plan, guards, near })
+    Ok(Seen { catalog, inventory, question, plan, guards, near, at })
 }
 
 impl Seen {

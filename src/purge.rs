@@ -88,7 +88,7 @@ async fn story(settings: &Settings, connection: &Connection, stop: &Stop) -> Res
 async fn try_out(cluster: &Cluster, settings: &Settings, mut seen: Seen) -> Seen {
     run::find_wakers(cluster, &mut seen.plan).await;
     if settings.preflight && (seen.guards.is_empty() || settings.dry_run) {
-        let mut findings = run::preflight(cluster, &seen.plan).await;
+        let mut findings = run::preflight(cluster, &seen.plan, &seen.inventory).await;
         if !findings.refused.is_empty() {
             seen = seen.without(settings, std::mem::take(&mut findings.refused));
             run::find_wakers(cluster, &mut seen.plan).await;
@@ -279,6 +279,7 @@ async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen, stop: &Stop
         catalog: &seen.catalog,
         question: &seen.question,
         inventory: &seen.inventory,
+        seen_at: seen.at,
         limits: &settings.limits,
         events: sender,
         stop: stop.clone(),

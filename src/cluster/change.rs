@@ -10,9 +10,10 @@ use super::{
     Cluster, Failure, Patience, Trial,
     list::nonsense,
     request::{Call, JSON},
+    wire::{Bare, Item as _},
     write::MERGE_PATCH,
 };
-use crate::inventory::Kind;
+use crate::inventory::{Kind, Object};
 
 /// A node as far as its pods' end depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,7 @@ struct Managed {
 
 impl Cluster {
     /// Merges a patch into an object, if it still has this uid: for another one of that name the server answers 409.
+    /// Gives its metadata as it is then.
     pub async fn merge(
         &self,
         kind: &Arc<Kind>,
@@ -44,7 +46,7 @@ impl Cluster {
         uid: &str,
         mut patch: Value,
         trial: Trial,
-    ) -> Result<(), Failure> {
+    ) -> Result<Object, Failure> {
         patch["metadata"]["uid"] = uid.into();
         let query = if trial == Trial::Yes { "?dryRun=All" } else { "" };
         let call = Call {
@@ -54,7 +56,9 @@ impl Cluster {
             content_type: MERGE_PATCH,
             body: patch.to_string().into_bytes(),
         };
-        self.send(&call, trial.patience()).await.map(drop)
+        let bytes = self.send(&call, trial.patience()).await?;
+        let bare: Bare = serde_json::from_slice(&bytes).map_err(|error| nonsense(kind, &error))?;
+        Ok(bare.into_object(kind))
     }
 
     /// A whole object as the server has it, Secrets with their data; none where there is no object of that name.

@@ -1,6 +1,9 @@
 //! Lists: everything in the namespace, page by page, all kinds at once.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use futures_util::{StreamExt as _, stream};
 
@@ -47,12 +50,14 @@ impl Cluster {
         let mut objects = Vec::new();
         let mut unseen = catalog.unseen.clone();
         let mut listed = HashSet::new();
+        let mut versions = HashMap::new();
         let mut blind = HashSet::new();
         let mut refusal = None;
         while let Some((served, list)) = lists.next().await {
             match list {
                 Ok(list) => {
                     listed.insert((served.kind.group.clone(), served.kind.kind.clone()));
+                    versions.insert(served.kind.clone(), list.resource_version);
                     objects.extend(list.objects);
                 }
                 // The kind went away between discovery and list: there are no objects of it.
@@ -71,7 +76,7 @@ impl Cluster {
             _ => {
                 let inventory = Inventory::new(&self.namespace, objects, listed);
                 let inventory = inventory.map_err(|stray| Failure::Nonsense(stray.to_string()))?;
-                Ok((inventory.without(blind), unseen))
+                Ok((inventory.without(blind).as_of(versions), unseen))
             }
         }
     }
@@ -96,8 +101,8 @@ impl Cluster {
     }
 
     /// The same with no more than metadata: who owns what.
-    pub async fn owners(&self, kind: &Arc<Kind>, patience: Patience) -> Result<Vec<Object>, Failure> {
-        self.list_as(kind, Reading::Metadata, patience).await.map(|listing| listing.objects)
+    pub async fn owners(&self, kind: &Arc<Kind>, patience: Patience) -> Result<Listing, Failure> {
+        self.list_as(kind, Reading::Metadata, patience).await
     }
 
     pub(super) async fn list_as(

@@ -35,7 +35,7 @@ pub use list::Listing;
 pub use request::{Failure, Patience};
 pub use warnings::Warnings;
 pub use watch::{Change, Changes, Watch};
-pub use write::{Deleted, Deletion, Trial};
+pub use write::{Deleted, Deletion, Precondition, Trial};
 
 /// A connection to one namespace of one cluster. Cheap to clone: all clones share one connection.
 #[derive(Clone)]

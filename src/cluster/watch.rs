@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use super::{
-    Cluster, Failure, Patience,
+    Cluster, Failure, Listing, Patience,
     list::with_query,
     request::Call,
     specs::QuotaItem,
@@ -55,12 +55,14 @@ const POLL: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 impl Cluster {
-    /// Watches a kind: a snapshot first, then changes. Falls back to looking every second where watching is
-    /// forbidden, and goes on through 410, broken connections and a restarted API server.
+    /// Watches a kind: what has changed since a list of this resourceVersion, or without one a snapshot first. Falls
+    /// back to looking every second where watching is forbidden, and goes on through 410, broken connections and a
+    /// restarted API server.
     #[must_use]
-    pub fn watch(&self, kind: &Arc<Kind>, changes: Changes) -> Watch {
+    pub fn watch(&self, kind: &Arc<Kind>, since: Option<&str>, changes: Changes) -> Watch {
         let follower = Follower { cluster: self.clone(), kind: kind.clone(), changes };
-        Watch { task: tokio::spawn(follower.follow()) }
+        let since = since.filter(|version| !version.is_empty()).map(str::to_owned);
+        Watch { task: tokio::spawn(follower.follow(since)) }
     }
 }
 
@@ -86,30 +88,39 @@ impl Follower {
         self.changes.send((self.kind.clone(), change)).map_err(drop)
     }
 
-    async fn follow(self) {
+    async fn follow(self, mut since: Option<String>) {
         let mut pause = Duration::from_millis(100);
         let mut watchable = self.kind.watchable;
         let reading = Reading::while_waiting(&self.kind);
         loop {
             let begun = Instant::now();
-            match self.cluster.list_as(&self.kind, reading, Patience::PLAN).await {
-                Ok(listing) => {
-                    if self.tell(Change::Snapshot(listing.objects)).is_err() {
-                        return;
-                    }
-                    if watchable {
-                        let end = match reading {
-                            Reading::Metadata => self.stream::<Bare>(reading, listing.resource_version).await,
-                            Reading::Spec(_) => self.stream::<QuotaItem>(reading, listing.resource_version).await,
-                        };
-                        match end {
-                            End::Unheard => return,
-                            End::Unwatchable => watchable = false,
-                            End::Relist => {}
+            let known = since.take().filter(|_| watchable);
+            let version = match known {
+                Some(version) => Ok(version),
+                None => match self.cluster.list_as(&self.kind, reading, Patience::PLAN).await {
+                    Ok(Listing { objects, resource_version }) => {
+                        if self.tell(Change::Snapshot(objects)).is_err() {
+                            return;
                         }
-                    } else {
-                        sleep(POLL).await;
-                        continue;
+                        Ok(resource_version)
+                    }
+                    Err(failure) => Err(failure),
+                },
+            };
+            match version {
+                Ok(_) if !watchable => {
+                    sleep(POLL).await;
+                    continue;
+                }
+                Ok(version) => {
+                    let end = match reading {
+                        Reading::Metadata => self.stream::<Bare>(reading, version).await,
+                        Reading::Spec(_) => self.stream::<QuotaItem>(reading, version).await,
+                    };
+                    match end {
+                        End::Unheard => return,
+                        End::Unwatchable => watchable = false,
+                        End::Relist => {}
                     }
                 }
                 Err(failure) => {

@@ -45,6 +45,20 @@ pub struct Deletion<'a> {
     pub trial: Trial,
 }
 
+/// Which object a patch means.
+#[derive(Clone, Copy, Debug)]
+pub struct Precondition<'a> {
+    pub uid: &'a str,
+    /// For what nothing owns, as in [`Deletion`].
+    pub resource_version: Option<&'a str>,
+}
+
+impl<'a, T: AsRef<str>> From<&'a T> for Precondition<'a> {
+    fn from(uid: &'a T) -> Self {
+        Self { uid: uid.as_ref(), resource_version: None }
+    }
+}
+
 /// What the server answered to a delete.
 #[derive(Debug)]
 pub enum Deleted {
@@ -90,16 +104,16 @@ impl Cluster {
         }
     }
 
-    /// Sets the replica count through the `scale` subresource, if the object still has this uid.
+    /// Sets the replica count through the `scale` subresource, if it is still the object that is meant.
     pub async fn set_scale(
         &self,
         kind: &Arc<Kind>,
         name: &str,
-        uid: &str,
+        meant: Precondition<'_>,
         replicas: i64,
         trial: Trial,
     ) -> Result<(), Failure> {
-        self.patch(&format!("{}/scale", self.item(kind, name)), uid, &json!({ "replicas": replicas }), trial).await
+        self.patch(&format!("{}/scale", self.item(kind, name)), meant, &json!({ "replicas": replicas }), trial).await
     }
 
     /// Sets the replica count in the object itself: for users who may not use the subresource.
@@ -107,23 +121,33 @@ impl Cluster {
         &self,
         kind: &Arc<Kind>,
         name: &str,
-        uid: &str,
+        meant: Precondition<'_>,
         replicas: i64,
         trial: Trial,
     ) -> Result<(), Failure> {
-        self.patch(&self.item(kind, name), uid, &json!({ "replicas": replicas }), trial).await
+        self.patch(&self.item(kind, name), meant, &json!({ "replicas": replicas }), trial).await
     }
 
-    /// Merges into an object's spec. The uid in the patch is a precondition: for another object of that name the
-    /// server answers 409.
-    async fn patch(&self, path: &str, uid: &str, spec: &serde_json::Value, trial: Trial) -> Result<(), Failure> {
+    /// Merges into an object's spec. Uid and resourceVersion in the patch are preconditions: for another object of that
+    /// name, or one that has changed, the server answers 409.
+    async fn patch(
+        &self,
+        path: &str,
+        meant: Precondition<'_>,
+        spec: &serde_json::Value,
+        trial: Trial,
+    ) -> Result<(), Failure> {
+        let mut metadata = json!({ "uid": meant.uid });
+        if let Some(version) = meant.resource_version {
+            metadata["resourceVersion"] = version.into();
+        }
         let query = if trial == Trial::Yes { "?dryRun=All" } else { "" };
         let call = Call {
             method: Method::PATCH,
             path: format!("{path}{query}"),
             accept: JSON,
             content_type: MERGE_PATCH,
-            body: json!({ "metadata": { "uid": uid }, "spec": spec }).to_string().into_bytes(),
+            body: json!({ "metadata": metadata, "spec": spec }).to_string().into_bytes(),
         };
         self.send(&call, trial.patience()).await.map(drop)
     }

@@ -1,10 +1,13 @@
 //! Everything in the namespace, once per uid, and the owner graph over it.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use thiserror::Error;
 
-use super::{Detail, Object, OwnerRef};
+use super::{Detail, Kind, Object, OwnerRef};
 
 /// An object that does not lie in the namespace that was asked for.
 ///
@@ -43,6 +46,7 @@ pub struct Inventory {
     listed: HashSet<(String, String)>,
     /// Group and kind of what could not be listed.
     unseen: HashSet<(String, String)>,
+    versions: HashMap<Arc<Kind>, String>,
 }
 
 impl Inventory {
@@ -81,6 +85,19 @@ impl Inventory {
     pub fn without(mut self, unseen: HashSet<(String, String)>) -> Self {
         self.unseen = unseen;
         self
+    }
+
+    /// Notes the resourceVersion of each kind's list.
+    #[must_use]
+    pub fn as_of(mut self, versions: HashMap<Arc<Kind>, String>) -> Self {
+        self.versions = versions;
+        self
+    }
+
+    /// The resourceVersion from which a watch goes on where the kind's list ended.
+    #[must_use]
+    pub fn version(&self, kind: &Kind) -> Option<&str> {
+        self.versions.get(kind).map(String::as_str)
     }
 
     /// Whether there may be objects of this kind that nobody saw.

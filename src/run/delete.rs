@@ -26,7 +26,7 @@ pub(super) const STALL: Duration = Duration::from_secs(30);
 /// What the cluster removes by itself is given this long before it is deleted by its own request.
 const PATIENCE_WITH_CONTROLLERS: Duration = Duration::from_secs(5);
 /// Attempts at an object that changes under our hands.
-const ATTEMPTS: usize = 5;
+pub(super) const ATTEMPTS: usize = 5;
 /// A delete is given this long even when the time limit is over: it has been decided.
 const LAST_ANSWER: Duration = Duration::from_secs(5);
 
@@ -143,13 +143,12 @@ impl Runner<'_> {
 
     /// Deletes these at once, each by its uid, up to a bounded number in flight. Stops sending when asked to stop.
     pub(super) async fn delete_all(&mut self, phase: Phase, objects: &[&PlanObject]) {
-        let planned: HashSet<&str> = self.plan.going().map(|object| object.uid.as_str()).collect();
+        let known = &self.known_owners();
         let limit = self.remaining().map_or(Duration::MAX, |left| left.max(LAST_ANSWER));
         let stop = self.stop.clone();
         let (cluster, grace) = (self.cluster, self.grace_period);
-        let planned = &planned;
         let attempts = objects.iter().take_while(|_| !stop.is_asked()).map(|&object| async move {
-            let attempt = tokio::time::timeout(limit, attempt(cluster, object, grace, planned)).await;
+            let attempt = tokio::time::timeout(limit, attempt(cluster, object, grace, known)).await;
             (object, attempt.unwrap_or_else(|_| Attempt::Refused("no answer within the time limit".to_owned())))
         });
         let mut attempts = stream::iter(attempts).buffer_unordered(DELETES_AT_ONCE);
@@ -198,7 +197,7 @@ fn is_removed_by_its_controller(object: &PlanObject) -> bool {
 }
 
 /// Deletes one object. A conflict is looked into: the same uid that nothing new owns is tried again.
-async fn attempt(cluster: &Cluster, object: &PlanObject, grace: Option<i64>, planned: &HashSet<&str>) -> Attempt {
+async fn attempt(cluster: &Cluster, object: &PlanObject, grace: Option<i64>, known: &HashSet<String>) -> Attempt {
     let mut version = object.is_orphan().then(|| object.resource_version.clone());
     let mut last = String::new();
     for _ in 0..ATTEMPTS {
@@ -218,7 +217,7 @@ async fn attempt(cluster: &Cluster, object: &PlanObject, grace: Option<i64>, pla
             Ok(None) => return Attempt::Gone,
             Ok(Some(now)) if now.uid != object.uid => return Attempt::Replaced,
             Ok(Some(now)) => {
-                let adopter = now.controller().filter(|owner| !planned.contains(owner.uid.as_str()));
+                let adopter = now.controller().filter(|owner| !known.contains(&owner.uid));
                 if let Some(adopter) = adopter.filter(|_| object.is_orphan()) {
                     let message =
                         format!("left alone: {}/{} has adopted it since the plan", adopter.kind, adopter.name);

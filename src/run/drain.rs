@@ -1,20 +1,21 @@
 //! The reversible half: every workload to 0, until its pods are gone; or everything back as it was.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     time::{Duration, Instant},
 };
 
 use futures_util::{StreamExt as _, stream};
+use serde_json::json;
 
 use super::{
     Event, Phase,
-    delete::DELETES_AT_ONCE,
+    delete::{ATTEMPTS, DELETES_AT_ONCE},
     pause::note,
     runner::{Bound, Runner, Waited},
 };
 use crate::{
-    cluster::{Change, Cluster, Deleted, Deletion, Failure, Trial},
+    cluster::{Change, Cluster, Deleted, Deletion, Failure, Precondition, Trial},
     plan::{PlanObject, Restore, Scale},
 };
 
@@ -70,16 +71,14 @@ impl<'a> Runner<'a> {
     async fn scale_all(&mut self, targets: &[(&'a PlanObject, Scale)]) -> BTreeSet<String> {
         let cluster = self.cluster;
         let stop = self.stop.clone();
+        let known = &self.known_owners();
         let due: Vec<(&PlanObject, Scale, Restore)> = targets
             .iter()
             .map(|&(object, scale)| (object, scale, Restore { replicas: Some(scale.from), ..self.noted(object) }))
             .collect();
         let requests = due.into_iter().take_while(|_| !stop.is_asked()).map(|(object, scale, before)| async move {
-            let noted = cluster.merge(&object.kind, &object.name, &object.uid, note(&before), Trial::No).await;
-            if let Err(failure) = noted {
-                tracing::info!(object = %object.title(), %failure, "its replicas cannot be noted on it");
-            }
-            (object, scale, before, set_replicas(cluster, object, scale.to).await)
+            let answer = scale_one(cluster, object, scale, &before, known).await;
+            (object, scale, before, answer)
         });
         let mut answers = stream::iter(requests).buffer_unordered(DELETES_AT_ONCE);
         let mut refused = BTreeSet::new();
@@ -89,9 +88,15 @@ impl<'a> Runner<'a> {
                     self.undo.insert(object.uid.clone(), before);
                     self.tell(Event::Scaled { title: object.title(), from: scale.from });
                 }
-                Err(failure) if failure.is_not_found() => self.mark_gone(Phase::Drain, &object.uid),
+                Err(Unscaled::Failed(failure)) if failure.is_not_found() => {
+                    self.mark_gone(Phase::Drain, &object.uid);
+                }
+                Err(Unscaled::Adopted(by)) => {
+                    refused.insert(object.uid.clone());
+                    self.hold(object, format!("left alone: {by} has adopted it since the plan"));
+                }
                 // It is no fault of the object's: it is deleted without draining.
-                Err(failure) => {
+                Err(Unscaled::Failed(failure)) => {
                     // Without an answer it may have been scaled all the same; the note may stand on it in any case.
                     let before = if failure.code().is_none() { before } else { self.noted(object) };
                     self.undo.insert(object.uid.clone(), before);
@@ -115,7 +120,7 @@ impl<'a> Runner<'a> {
             let by = by.map(|manager| format!(" by {manager}")).unwrap_or_default();
             let message = format!("scaled up to {replicas} again{by}; set to 0 once more");
             self.tell(Event::Trouble { title: object.title(), message });
-            if let Err(failure) = set_replicas(self.cluster, object, scale.to).await {
+            if let Err(failure) = set_replicas(self.cluster, object, (&object.uid).into(), scale.to).await {
                 let message = format!("not scaled down once more: {failure}");
                 self.tell(Event::Trouble { title: object.title(), message });
             }
@@ -210,12 +215,63 @@ async fn delete_gracefully(
     (pod, answer)
 }
 
-/// Through the subresource; in the object itself where only the subresource is forbidden.
-pub(super) async fn set_replicas(cluster: &Cluster, object: &PlanObject, replicas: i64) -> Result<(), Failure> {
+/// Why something was not scaled.
+enum Unscaled {
+    Failed(Failure),
+    /// By this controller, which the plan does not know.
+    Adopted(String),
+}
+
+/// Notes on an object what it was, and scales it. One that nothing owned when it was planned may have been adopted
+/// since: it is scaled only as the note left it.
+async fn scale_one(
+    cluster: &Cluster,
+    object: &PlanObject,
+    scale: Scale,
+    before: &Restore,
+    known: &HashSet<String>,
+) -> Result<(), Unscaled> {
     let PlanObject { kind, name, uid, .. } = object;
-    match cluster.set_scale(kind, name, uid, replicas, Trial::No).await {
+    let mut last = None;
+    for _ in 0..ATTEMPTS {
+        let noted = cluster.merge(kind, name, uid, note(before), Trial::No).await;
+        let version = match noted {
+            Ok(now) => {
+                if let Some(owner) = now.controller().filter(|owner| !known.contains(&owner.uid))
+                    && object.is_orphan()
+                {
+                    let by = format!("{}/{}", owner.kind, owner.name);
+                    let forget = json!({ "metadata": { "annotations": { (Restore::ANNOTATION): null } } });
+                    let _ = cluster.merge(kind, name, uid, forget, Trial::No).await;
+                    return Err(Unscaled::Adopted(by));
+                }
+                now.resource_version
+            }
+            Err(failure) => {
+                tracing::info!(object = %object.title(), %failure, "its replicas cannot be noted on it");
+                object.resource_version.clone()
+            }
+        };
+        let meant = Precondition { uid, resource_version: object.is_orphan().then_some(version.as_str()) };
+        match set_replicas(cluster, object, meant, scale.to).await {
+            Err(failure) if failure.is_conflict() && object.is_orphan() => last = Some(failure),
+            answer => return answer.map_err(Unscaled::Failed),
+        }
+    }
+    last.map_or(Ok(()), |failure| Err(Unscaled::Failed(failure)))
+}
+
+/// Through the subresource; in the object itself where only the subresource is forbidden.
+pub(super) async fn set_replicas(
+    cluster: &Cluster,
+    object: &PlanObject,
+    meant: Precondition<'_>,
+    replicas: i64,
+) -> Result<(), Failure> {
+    let PlanObject { kind, name, .. } = object;
+    match cluster.set_scale(kind, name, meant, replicas, Trial::No).await {
         Err(failure) if failure.is_forbidden() => {
-            cluster.set_replicas(kind, name, uid, replicas, Trial::No).await.map_err(|_| failure)
+            cluster.set_replicas(kind, name, meant, replicas, Trial::No).await.map_err(|_| failure)
         }
         answer => answer,
     }

@@ -110,7 +110,7 @@ impl Runner<'_> {
         }
         let patch = json!({ "metadata": { "resourceVersion": current.resource_version, "finalizers": rest } });
         match self.cluster.merge(&object.kind, &object.name, &object.uid, patch, Trial::No).await {
-            Ok(()) => {
+            Ok(_) => {
                 self.stripped.insert(object.uid.clone());
                 for name in taken {
                     let what = format!("finalizer {name} taken away; {}", finalizer::leak_of(name));

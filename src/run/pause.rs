@@ -98,7 +98,7 @@ impl<'a> Runner<'a> {
         let mut done = 0;
         while let Some((object, how, before, answer)) = answers.next().await {
             match answer {
-                Ok(()) => {
+                Ok(_) => {
                     done += 1;
                     self.undo.insert(object.uid.clone(), before);
                     self.tell(Event::Paused { title: object.title(), how });
@@ -129,7 +129,7 @@ impl<'a> Runner<'a> {
             self.undo.insert(object.uid.clone(), before);
         }
         let freed = match answer {
-            Ok(()) => self.free_claims(object, catalog).await,
+            Ok(_) => self.free_claims(object, catalog).await,
             Err(failure) if failure.is_not_found() => {
                 self.mark_gone(Phase::Pause, &object.uid);
                 return true;
@@ -196,7 +196,7 @@ impl<'a> Runner<'a> {
         let rest: Vec<&Value> = references.iter().filter(|reference| !is_owner(reference)).collect();
         let version = &manifest["metadata"]["resourceVersion"];
         let patch = json!({ "metadata": { "resourceVersion": version, "ownerReferences": rest } });
-        self.cluster.merge(kind, &claim.name, &claim.uid, patch, Trial::No).await
+        self.cluster.merge(kind, &claim.name, &claim.uid, patch, Trial::No).await.map(drop)
     }
 
     /// An autoscaler that could wake its workload from 0 goes, its manifest noted on the workload.

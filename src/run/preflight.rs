@@ -1,7 +1,10 @@
 //! Every write of a plan tried before the question: what the server would refuse is in the plan, not a surprise
 //! half-way.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::json;
@@ -9,11 +12,14 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{
     cluster::{Cluster, Deletion, Failure, Trial},
+    inventory::{Inventory, Kind},
     plan::{Action, Plan, PlanObject, Precaution, Scale, Wave},
 };
 
 /// Objects of one kind that are tried; of more, so many.
 const OF_A_KIND: usize = 50;
+/// And of those that differ in nothing but their names, so many.
+const OF_ALIKE: usize = 5;
 /// Trials in flight at once.
 const AT_ONCE: usize = 32;
 /// For all trials together: somebody waits for the plan.
@@ -67,8 +73,8 @@ pub struct Findings {
 }
 
 /// Tries every write of the plan with `dryRun=All`.
-pub async fn preflight(cluster: &Cluster, plan: &Plan) -> Findings {
-    let (writes, sampled) = writes(plan);
+pub async fn preflight(cluster: &Cluster, plan: &Plan, inventory: &Inventory) -> Findings {
+    let (writes, sampled) = writes(plan, inventory);
     let mut findings = Findings { warnings: sampled, ..Findings::default() };
     let total = writes.len();
     let objects = &plan.objects;
@@ -98,15 +104,26 @@ pub async fn preflight(cluster: &Cluster, plan: &Plan) -> Findings {
 }
 
 /// The writes to be tried, by the object's position, and what to say of kinds of which not all are.
-fn writes(plan: &Plan) -> (Vec<(usize, Write)>, Vec<String>) {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+fn writes(plan: &Plan, inventory: &Inventory) -> (Vec<(usize, Write)>, Vec<String>) {
+    let due = || plan.objects.iter().enumerate().filter(|(_, object)| object.goes() && !object.terminating);
+    let mut totals: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, object) in due() {
+        *totals.entry(object.kind.resource()).or_default() += 1;
+    }
+    let mut tried: BTreeMap<String, usize> = BTreeMap::new();
+    let mut alike: HashMap<Looks<'_>, usize> = HashMap::new();
     let mut writes = Vec::new();
-    for (index, object) in plan.objects.iter().enumerate().filter(|(_, object)| object.goes() && !object.terminating) {
-        let count = counts.entry(object.kind.resource()).or_default();
-        *count += 1;
-        if *count > OF_A_KIND {
-            continue;
+    for (index, object) in due() {
+        let resource = object.kind.resource();
+        let count = tried.entry(resource.clone()).or_default();
+        if totals[&resource] > OF_A_KIND {
+            let same = alike.entry(Looks::of(object, inventory)).or_default();
+            if *count == OF_A_KIND || *same == OF_ALIKE {
+                continue;
+            }
+            *same += 1;
         }
+        *count += 1;
         // Endpoints are left to their controller.
         if object.wave != Wave::Services || object.action != Action::Cascade {
             writes.push((index, Write::Delete));
@@ -114,34 +131,59 @@ fn writes(plan: &Plan) -> (Vec<(usize, Write)>, Vec<String>) {
         writes.extend(object.scale.map(|scale| (index, Write::Scale(scale))));
         writes.extend(object.precaution.as_ref().map(|_| (index, Write::Precaution)));
     }
-    let sampled = counts
+    let sampled = totals
         .into_iter()
-        .filter(|(_, count)| *count > OF_A_KIND)
-        .map(|(resource, count)| format!("of {count} {resource}, the deletion of {OF_A_KIND} was tried"))
+        .filter(|(resource, total)| tried[resource] < *total)
+        .map(|(resource, total)| format!("of {total} {resource}, the deletion of {} was tried", tried[&resource]))
         .collect();
     (writes, sampled)
+}
+
+/// What a server's rules go by. Siblings that share all of it are treated alike.
+#[derive(PartialEq, Eq, Hash)]
+struct Looks<'a> {
+    /// What nothing owns is like nothing else.
+    owners: Result<&'a [String], &'a str>,
+    kind: &'a Kind,
+    labels: Option<&'a BTreeMap<String, String>>,
+    annotations: Option<&'a BTreeMap<String, String>>,
+    finalizers: &'a [String],
+}
+
+impl<'a> Looks<'a> {
+    fn of(object: &'a PlanObject, inventory: &'a Inventory) -> Self {
+        let seen = inventory.find(&object.uid).map(|index| &inventory.objects()[index]);
+        let is_owned = object.action == Action::Cascade && !object.owners.is_empty();
+        Self {
+            owners: if is_owned { Ok(&object.owners) } else { Err(&object.uid) },
+            kind: &object.kind,
+            labels: seen.map(|seen| &seen.labels),
+            annotations: seen.map(|seen| &seen.annotations),
+            finalizers: &object.finalizers,
+        }
+    }
 }
 
 async fn try_out(cluster: &Cluster, object: &PlanObject, write: Write) -> Result<(), Failure> {
     let PlanObject { kind, name, uid, .. } = object;
     match (write, &object.precaution) {
-        (Write::Scale(scale), _) => match cluster.set_scale(kind, name, uid, scale.to, Trial::Yes).await {
+        (Write::Scale(scale), _) => match cluster.set_scale(kind, name, uid.into(), scale.to, Trial::Yes).await {
             Err(failure) if failure.is_forbidden() => {
-                cluster.set_replicas(kind, name, uid, scale.to, Trial::Yes).await.map_err(|_| failure)
+                cluster.set_replicas(kind, name, uid.into(), scale.to, Trial::Yes).await.map_err(|_| failure)
             }
             answer => answer,
         },
         (Write::Precaution, Some(Precaution::Suspend)) => {
-            cluster.merge(kind, name, uid, json!({ "spec": { "suspend": true } }), Trial::Yes).await
+            cluster.merge(kind, name, uid, json!({ "spec": { "suspend": true } }), Trial::Yes).await.map(drop)
         }
         (Write::Precaution, Some(Precaution::Pause { key, value })) => {
             let patch = json!({ "metadata": { "annotations": { (*key): value } } });
-            cluster.merge(kind, name, uid, patch, Trial::Yes).await
+            cluster.merge(kind, name, uid, patch, Trial::Yes).await.map(drop)
         }
         (Write::Precaution, Some(Precaution::RetainClaims(_))) => {
             let policy = json!({ "whenDeleted": "Retain", "whenScaled": "Retain" });
             let patch = json!({ "spec": { "persistentVolumeClaimRetentionPolicy": policy } });
-            cluster.merge(kind, name, uid, patch, Trial::Yes).await
+            cluster.merge(kind, name, uid, patch, Trial::Yes).await.map(drop)
         }
         // An autoscaler that goes first is deleted, and that is tried as such.
         (Write::Precaution, _) => Ok(()),
@@ -267,9 +309,13 @@ mod tests {
     fn of_many_only_some_are_tried_and_that_is_said() {
         let mut plan = sample::plan();
         plan.objects.extend((0..60).map(|number| sample::pod(&format!("p-{number}"), "web")));
-        let (writes, sampled) = writes(&plan);
-        assert_eq!(sampled, ["of 63 pods, the deletion of 50 was tried"]);
+        let mut others = (0..60).map(|number| sample::pod(&format!("q-{number}"), "web"));
+        plan.objects.extend(others.by_ref().map(|pod| PlanObject { action: Action::Delete, ..pod }));
+        let (writes, sampled) = writes(&plan, &Inventory::default());
+        assert_eq!(sampled, ["of 123 pods, the deletion of 50 was tried"]);
         assert_eq!(writes.iter().filter(|(index, _)| plan.objects[*index].kind.kind == "Pod").count(), OF_A_KIND);
+        let siblings = |(index, _): &&(usize, Write)| plan.objects[*index].name.starts_with("p-");
+        assert_eq!(writes.iter().filter(siblings).count(), OF_ALIKE);
         assert_eq!(writes.iter().filter(|(_, write)| matches!(write, Write::Scale(_))).count(), 1);
     }
 

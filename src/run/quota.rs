@@ -152,8 +152,9 @@ impl Runner<'_> {
         let begun = Instant::now();
         let until = self.within(LONGEST_WAIT);
         let (sender, mut changes) = tokio::sync::mpsc::unbounded_channel();
-        let watch = self.cluster.watch(&quota.kind, sender);
-        let mut latest: BTreeMap<String, Object> = BTreeMap::new();
+        let watch = self.cluster.watch(&quota.kind, inventory.version(&quota.kind), sender);
+        let mut latest: BTreeMap<String, Object> =
+            quotas(inventory.objects()).map(|(object, _)| (object.uid.clone(), object.clone())).collect();
         let (mut told, mut recount_at) = (begun, begun + RECOUNT_FIRST);
         let waited = loop {
             let now = Instant::now();

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 
 use super::{Event, delete::REPLACED, runner::Runner};
 use crate::{
-    cluster::{Change, Patience},
+    cluster::{Change, Listing, Patience},
     inventory::{Inventory, Kind},
 };
 
@@ -30,7 +30,10 @@ impl Runner<'_> {
         let lists = kinds.into_values().map(|kind| async move { (kind, cluster.owners(kind, Patience::RUN).await) });
         for (kind, list) in join_all(lists).await {
             let objects = match list {
-                Ok(objects) => objects,
+                Ok(Listing { objects, resource_version }) => {
+                    self.since.insert(kind.clone(), resource_version);
+                    objects
+                }
                 // Who owns what now is not known, and nothing has been changed yet.
                 Err(failure) => {
                     let why = format!("who owns it now could not be read: {failure}");

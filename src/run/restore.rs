@@ -95,7 +95,7 @@ async fn put_back(cluster: &Cluster, object: &PlanObject, before: &Restore) -> R
         cluster.create(&kind_of(&manifest), &manifest).await?;
     }
     if let Some(replicas) = before.replicas {
-        set_replicas(cluster, object, replicas).await?;
+        set_replicas(cluster, object, (&object.uid).into(), replicas).await?;
     }
     let mut patch = json!({ "metadata": { "annotations": { (Restore::ANNOTATION): null } } });
     if before.paused {
@@ -113,7 +113,7 @@ async fn put_back(cluster: &Cluster, object: &PlanObject, before: &Restore) -> R
     match cluster.merge(&object.kind, &object.name, &object.uid, patch, Trial::No).await {
         // Who may not write a note has left none.
         Err(failure) if failure.is_forbidden() && only_the_note => Ok(()),
-        answer => answer,
+        answer => answer.map(drop),
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::{
 use super::{Blocker, Event, Limits, Phase, Stop, diagnose::blocker, tracker::Tracker};
 use crate::{
     cluster::{Change, Changes, Cluster, NodeState, Watch},
-    inventory::Kind,
+    inventory::{Inventory, Kind},
     plan::{Plan, PlanObject, Restore},
     report::PhaseTime,
 };
@@ -83,6 +83,10 @@ pub(super) struct Runner<'a> {
     counted: usize,
     by_uid: HashMap<&'a str, &'a PlanObject>,
     watches: HashMap<Arc<Kind>, Watch>,
+    /// Uids of what controlled planned objects when the plan was made, living or not.
+    controllers: HashSet<String>,
+    /// From where a kind's watch goes on: what it held then is known.
+    pub(super) since: HashMap<Arc<Kind>, String>,
     changes: mpsc::UnboundedReceiver<(Arc<Kind>, Change)>,
     sender: Changes,
 }
@@ -117,11 +121,23 @@ impl<'a> Runner<'a> {
             counted: 0,
             by_uid: plan.objects.iter().map(|object| (object.uid.as_str(), object)).collect(),
             watches: HashMap::new(),
+            controllers: HashSet::new(),
+            since: HashMap::new(),
             changes,
             sender,
             undo,
             held: BTreeMap::new(),
         }
+    }
+
+    /// Begins every watch where the lists of this inventory ended, and remembers who controlled what.
+    pub(super) fn go_on_from(&mut self, inventory: &Inventory) {
+        let planned = self.plan.going().filter_map(|object| inventory.find(&object.uid));
+        let controllers = planned.filter_map(|index| inventory.objects()[index].controller());
+        self.controllers = controllers.map(|owner| owner.uid.clone()).collect();
+        let kinds = self.plan.going().map(|object| &object.kind);
+        let versions = kinds.filter_map(|kind| Some((kind.clone(), inventory.version(kind)?.to_owned())));
+        self.since = versions.collect();
     }
 
     /// Leaves an object alone, and all that it owns: deleted, it would only be made anew.
@@ -138,6 +154,12 @@ impl<'a> Runner<'a> {
                 }
             }
         }
+    }
+
+    /// Uids of owners that are no news: what goes, and what was known as a controller when the plan was made.
+    pub(super) fn known_owners(&self) -> HashSet<String> {
+        let planned = self.plan.going().map(|object| object.uid.clone());
+        planned.chain(self.controllers.iter().cloned()).collect()
     }
 
     pub(super) fn is_held(&self, uid: &str) -> bool {
@@ -227,7 +249,8 @@ impl<'a> Runner<'a> {
     pub(super) fn watch_for(&mut self, uids: &[String]) {
         for object in uids.iter().filter_map(|uid| self.by_uid.get(uid.as_str()).copied()) {
             if !self.watches.contains_key(&object.kind) {
-                let watch = self.cluster.watch(&object.kind, self.sender.clone());
+                let since = self.since.get(&object.kind).map(String::as_str);
+                let watch = self.cluster.watch(&object.kind, since, self.sender.clone());
                 self.watches.insert(object.kind.clone(), watch);
             }
         }
