@@ -179,9 +179,12 @@ impl<'a> Runner<'a> {
         }
         let (cluster, changes, grace, stop) =
             (self.cluster.clone(), self.sender(), self.grace_period, self.stop.clone());
+        let (departed, hurried) = (self.tracker.departed(), self.hurried.clone());
         tokio::spawn(async move {
             let begins = stop.clone();
             let pods = pods.into_iter().take_while(move |_| !begins.is_asked());
+            // The controller goes on meanwhile: what it has come to first needs no request of ours.
+            let pods = pods.filter(move |pod| hurried.contains(&pod.uid) || !departed.has(&pod.uid));
             let deletes = stream::iter(pods).map(move |pod| delete_gracefully(cluster.clone(), pod, grace));
             let mut deletes = deletes.buffer_unordered(DELETES_AT_ONCE);
             while let Some((pod, answer)) = deletes.next().await {

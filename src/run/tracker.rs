@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -54,6 +54,21 @@ impl Tracked {
 #[derive(Debug, Default)]
 pub(super) struct Tracker {
     objects: HashMap<String, Tracked>,
+    departed: Departed,
+}
+
+/// Uids of what is on its way out or gone, for tasks that run beside the tracker.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Departed(Arc<Mutex<HashSet<String>>>);
+
+impl Departed {
+    pub(super) fn has(&self, uid: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(uid)
+    }
+
+    fn add(&self, uid: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(uid.to_owned());
+    }
 }
 
 impl Tracker {
@@ -75,6 +90,10 @@ impl Tracker {
             kind: object.kind.clone(),
         };
         self.objects.insert(object.uid.clone(), tracked);
+    }
+
+    pub(super) fn departed(&self) -> Departed {
+        self.departed.clone()
     }
 
     pub(super) fn get(&self, uid: &str) -> Option<&Tracked> {
@@ -134,6 +153,7 @@ impl Tracker {
         };
         tracked.state = State::Gone;
         tracked.changed = now;
+        self.departed.add(uid);
         true
     }
 
@@ -146,6 +166,9 @@ impl Tracker {
             tracked.changed = now;
         }
         if deleting {
+            if tracked.state == State::Present {
+                self.departed.add(&object.uid);
+            }
             tracked.state = State::Deleting;
             tracked.deleting_since.get_or_insert(now);
         }
