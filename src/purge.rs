@@ -1,6 +1,6 @@
 //! One purge from beginning to end: look, plan, decide, run, report.
 
-use std::io::IsTerminal as _;
+use std::{io::IsTerminal as _, time::Duration};
 
 use anyhow::Result;
 use tokio::sync::mpsc;
@@ -20,6 +20,10 @@ use crate::{
     settings::Settings,
     signals,
 };
+
+/// A look that is no older, and that nobody has thought about, is not repeated before the first change: the second one
+/// would be as old by then. What happens in this time meets the preconditions of the writes.
+const FRESH: Duration = Duration::from_secs(1);
 
 /// Purges, and says how it ended.
 pub(crate) async fn purge(settings: &Settings, connection: &Connection) -> Result<Exit> {
@@ -279,7 +283,7 @@ async fn execute(settings: &Settings, cluster: &Cluster, seen: Seen, stop: &Stop
         catalog: &seen.catalog,
         question: &seen.question,
         inventory: &seen.inventory,
-        seen_at: seen.at,
+        look_again: !settings.yes || seen.at.elapsed() > FRESH,
         limits: &settings.limits,
         events: sender,
         stop: stop.clone(),

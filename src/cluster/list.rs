@@ -76,7 +76,7 @@ impl Cluster {
             _ => {
                 let inventory = Inventory::new(&self.namespace, objects, listed);
                 let inventory = inventory.map_err(|stray| Failure::Nonsense(stray.to_string()))?;
-                Ok((inventory.without(blind).as_of(versions), unseen))
+                Ok((inventory.without(blind).with_versions(versions), unseen))
             }
         }
     }

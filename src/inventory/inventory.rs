@@ -89,7 +89,7 @@ impl Inventory {
 
     /// Notes the resourceVersion of each kind's list.
     #[must_use]
-    pub fn as_of(mut self, versions: HashMap<Arc<Kind>, String>) -> Self {
+    pub fn with_versions(mut self, versions: HashMap<Arc<Kind>, String>) -> Self {
         self.versions = versions;
         self
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{
     Event, Phase,
-    delete::{ATTEMPTS, DELETES_AT_ONCE},
+    delete::{ATTEMPTS, DELETES_AT_ONCE, REPLACED},
     pause::note,
     runner::{Bound, Runner, Waited},
 };
@@ -49,6 +49,10 @@ impl<'a> Runner<'a> {
         // Watch before scaling: nothing that happens then is missed.
         self.watch_for(&all);
         let refused = self.scale_all(&targets).await;
+        if self.stale {
+            self.end(Phase::Drain, begun);
+            return Waited::Gone;
+        }
         // What was not scaled down is deleted as it stands: its pods are not waited for here.
         groups.retain(|root, _| !refused.contains(root));
         let waited = match self.wait_drained(&groups, &pods(&groups)).await {
@@ -94,6 +98,14 @@ impl<'a> Runner<'a> {
                 Err(Unscaled::Adopted(by)) => {
                     refused.insert(object.uid.clone());
                     self.hold(object, format!("left alone: {by} has adopted it since the plan"));
+                    self.stale = true;
+                }
+                // Another object has its name now, and needs the rest of the application.
+                Err(Unscaled::Replaced) => {
+                    refused.insert(object.uid.clone());
+                    self.mark_gone(Phase::Drain, &object.uid);
+                    self.tell(Event::Trouble { title: object.title(), message: REPLACED.to_owned() });
+                    self.stale = true;
                 }
                 // It is no fault of the object's: it is deleted without draining.
                 Err(Unscaled::Failed(failure)) => {
@@ -223,6 +235,8 @@ enum Unscaled {
     Failed(Failure),
     /// By this controller, which the plan does not know.
     Adopted(String),
+    /// There is another object of its name.
+    Replaced,
 }
 
 /// Notes on an object what it was, and scales it. One that nothing owned when it was planned may have been adopted
@@ -258,6 +272,10 @@ async fn scale_one(
         let meant = Precondition { uid, resource_version: object.is_orphan().then_some(version.as_str()) };
         match set_replicas(cluster, object, meant, scale.to).await {
             Err(failure) if failure.is_conflict() && object.is_orphan() => last = Some(failure),
+            Err(failure) if failure.is_conflict() => match cluster.get(kind, name).await {
+                Ok(Some(now)) if now.uid != *uid => return Err(Unscaled::Replaced),
+                _ => return Err(Unscaled::Failed(failure)),
+            },
             answer => return answer.map_err(Unscaled::Failed),
         }
     }

@@ -53,10 +53,6 @@ pub struct Limits {
     pub strict: bool,
 }
 
-/// A look that is no older is not repeated before the first change: the second one would be as old by then. What
-/// happens in this time meets the preconditions of the writes, which for orphans include the resourceVersion.
-const FRESH: Duration = Duration::from_secs(1);
-
 /// All that a run needs besides the plan.
 pub struct Mission<'a> {
     pub cluster: &'a Cluster,
@@ -64,8 +60,8 @@ pub struct Mission<'a> {
     pub question: &'a Question,
     /// What the plan was made from.
     pub inventory: &'a Inventory,
-    /// When the look at it began.
-    pub seen_at: Instant,
+    /// Whether it may have aged since: then the plan is checked once more before the first change.
+    pub look_again: bool,
     pub limits: &'a Limits,
     pub events: Events,
     pub stop: Stop,
@@ -74,12 +70,12 @@ pub struct Mission<'a> {
 /// Executes the plan. Whatever happens, a report says what became of each object.
 pub async fn run(mission: Mission<'_>, plan: Plan) -> Report {
     let begun = Instant::now();
-    let Mission { cluster, catalog, question, inventory, seen_at, limits, events, stop } = mission;
+    let Mission { cluster, catalog, question, inventory, look_again, limits, events, stop } = mission;
     let mut runner = Runner::new(cluster, &plan, events, stop, limits);
     runner.go_on_from(inventory);
     let mut ledger = Ledger::open(&runner, inventory);
 
-    if seen_at.elapsed() > FRESH && !runner.recheck(inventory).await {
+    if look_again && !runner.recheck(inventory).await {
         // Nothing is given back, so no quota is waited for.
         return finish(runner, begun, Ledger::default(), catalog, question, limits).await;
     }
@@ -90,6 +86,12 @@ pub async fn run(mission: Mission<'_>, plan: Plan) -> Report {
     if waited == Waited::Stopped {
         let put_back = runner.restore().await;
         return Report { put_back: Some(put_back), ..interrupted(runner, begun, ledger) };
+    }
+    if runner.is_stale() {
+        let put_back = runner.restore().await;
+        runner.hold_all();
+        let report = finish(runner, begun, Ledger::default(), catalog, question, limits).await;
+        return Report { put_back: Some(put_back), ..report };
     }
     runner.tell(Event::Irreversible);
     for wave in Wave::ALL {

@@ -64,11 +64,21 @@ impl Runner<'_> {
         if self.held.is_empty() {
             return true;
         }
-        for object in plan.going() {
+        self.hold_all();
+        false
+    }
+
+    /// Leaves everything of a plan alone that does not hold any more.
+    pub(super) fn hold_all(&mut self) {
+        for object in self.plan.going() {
             self.held.entry(object.uid.clone()).or_insert_with(|| STALE.to_owned());
             self.troubles.entry(object.uid.clone()).or_insert_with(|| vec![STALE.to_owned()]);
         }
         self.tell(Event::Trouble { title: String::new(), message: format!("nothing is changed: {STALE}") });
-        false
+    }
+
+    /// Whether scaling has met what the plan does not know: an object made anew, or adopted.
+    pub(super) const fn is_stale(&self) -> bool {
+        self.stale
     }
 }

@@ -83,6 +83,8 @@ pub(super) struct Runner<'a> {
     counted: usize,
     by_uid: HashMap<&'a str, &'a PlanObject>,
     watches: HashMap<Arc<Kind>, Watch>,
+    /// Whether the plan is found not to hold any more while everything can still be put back.
+    pub(super) stale: bool,
     /// Uids of what controlled planned objects when the plan was made, living or not.
     controllers: HashSet<String>,
     /// From where a kind's watch goes on: what it held then is known.
@@ -122,6 +124,7 @@ impl<'a> Runner<'a> {
             by_uid: plan.objects.iter().map(|object| (object.uid.as_str(), object)).collect(),
             watches: HashMap::new(),
             controllers: HashSet::new(),
+            stale: false,
             since: HashMap::new(),
             changes,
             sender,
