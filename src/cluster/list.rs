@@ -1,7 +1,7 @@
 //! Lists: everything in the namespace, page by page, all kinds at once.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -126,6 +126,7 @@ impl Cluster {
     ) -> Result<Listing, Failure> {
         let path = self.collection(kind);
         let mut listing = Listing::default();
+        let mut known = HashSet::new();
         let mut next = String::new();
         loop {
             let mut query = Vec::new();
@@ -134,7 +135,10 @@ impl Cluster {
             let call = Call::get(with_query(&path, &query)).accept(reading.accept_list());
             let bytes = self.send(&call, patience).await?;
             let page: Page = reading.page(kind, &bytes).map_err(|error| nonsense(kind, &error))?;
-            listing.objects.extend(page.objects);
+            listing.objects.extend(page.objects.into_iter().map(|mut object| {
+                share(&mut known, &mut object.labels);
+                object
+            }));
             listing.resource_version = page.resource_version;
             next = page.next;
             if next.is_empty() {
@@ -185,6 +189,18 @@ impl Cluster {
         format!("{}/{}", self.collection(kind), escaped(name))
     }
 }
+
+/// One map for all objects with the same labels: a map of its own for each is the larger part of a lean object.
+fn share(known: &mut HashSet<Arc<Labels>>, labels: &mut Arc<Labels>) {
+    match known.get(labels) {
+        Some(same) => *labels = same.clone(),
+        None => {
+            known.insert(labels.clone());
+        }
+    }
+}
+
+type Labels = BTreeMap<String, String>;
 
 pub(super) fn with_query(path: &str, query: &[String]) -> String {
     if query.is_empty() { path.to_owned() } else { format!("{path}?{}", query.join("&")) }

@@ -134,7 +134,7 @@ impl Metadata {
             namespace: self.namespace,
             uid: self.uid,
             resource_version: self.resource_version,
-            labels: self.labels.unwrap_or_default(),
+            labels: Arc::new(self.labels.unwrap_or_default()),
             annotations: self.annotations.unwrap_or_default().0,
             owners,
             generated: self.generate_name.is_some_and(|prefix| !prefix.is_empty()),

@@ -57,16 +57,22 @@ impl Inventory {
         objects: impl IntoIterator<Item = Object>,
         listed: HashSet<(String, String)>,
     ) -> Result<Self, Stray> {
-        let mut this = Self { listed, ..Self::default() };
-        for object in objects {
-            if object.namespace != namespace {
-                return Err(Stray { title: object.title(), found: object.namespace, asked: namespace.to_owned() });
-            }
-            if !object.uid.is_empty() && !this.by_uid.contains_key(&object.uid) {
-                this.by_uid.insert(object.uid.clone(), this.objects.len());
-                this.objects.push(object);
-            }
+        // Collected in place: there may be many thousands.
+        let mut objects: Vec<Object> = objects.into_iter().collect();
+        if let Some(stray) = objects.iter().find(|object| object.namespace != namespace) {
+            return Err(Stray { title: stray.title(), found: stray.namespace.clone(), asked: namespace.to_owned() });
         }
+        let mut by_uid = HashMap::with_capacity(objects.len());
+        objects.retain(|object| {
+            let next = by_uid.len();
+            let is_new = !object.uid.is_empty() && !by_uid.contains_key(&object.uid);
+            if is_new {
+                by_uid.insert(object.uid.clone(), next);
+            }
+            is_new
+        });
+        objects.shrink_to_fit();
+        let mut this = Self { objects, by_uid, listed, ..Self::default() };
         this.children = vec![Vec::new(); this.objects.len()];
         for (index, object) in this.objects.iter().enumerate() {
             let mut owners: Vec<usize> = object.owners.iter().filter_map(|owner| this.find(&owner.uid)).collect();

@@ -24,7 +24,8 @@ pub struct Object {
     pub namespace: String,
     pub uid: String,
     pub resource_version: String,
-    pub labels: BTreeMap<String, String>,
+    /// Shared with the objects that carry the same: most of a controller's do.
+    pub labels: Arc<BTreeMap<String, String>>,
     /// Only the annotations that decide something; never `last-applied-configuration`, which holds plaintext.
     pub annotations: BTreeMap<String, String>,
     pub owners: Vec<OwnerRef>,

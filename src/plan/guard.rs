@@ -188,6 +188,8 @@ pub fn helm_releases(inventory: &Inventory, plan: &Plan) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::plan::sample::object;
 
@@ -215,7 +217,7 @@ mod tests {
             ("kapp.k14s.io/app", "kapp app x", "kapp delete -a label:kapp.k14s.io/app=x -n ns"),
         ] {
             let mut object = object("", "ConfigMap", "c");
-            object.labels.insert(key.into(), "x".into());
+            Arc::make_mut(&mut object.labels).insert(key.into(), "x".into());
             let manager = Manager::of(&object).unwrap();
             assert_eq!((manager.by.as_str(), manager.command.as_deref()), (by, Some(command)));
         }

@@ -80,7 +80,7 @@ fn world(rng: &mut Rng) -> Vec<Object> {
             let (group, kind) = KINDS[rng.usize(..KINDS.len())];
             let mut object = sample::object(group, kind, &name(rng));
             object.uid = format!("uid-{number}");
-            object.labels = labels(rng);
+            object.labels = labels(rng).into();
             object.generated = rng.bool();
             object.detail = detail(rng, kind);
             if rng.u8(..12) == 0 {
@@ -220,7 +220,7 @@ fn oracle(objects: &[Object], app: &str) -> BTreeSet<String> {
         members.extend(picked);
         // selects: this application's pods and nobody else's.
         let pod_labels = |object: &Object| match &object.detail {
-            Detail::Pod(_) => Some(object.labels.clone()),
+            Detail::Pod(_) => Some((*object.labels).clone()),
             Detail::Workload(workload) => Some(workload.template_labels.clone()),
             _ => None,
         };
@@ -367,12 +367,12 @@ fn a_hundred_thousand_objects_are_planned() {
     let mut objects: Vec<Object> = (0..99_000)
         .map(|number| {
             let mut object = sample::object("", "ConfigMap", &format!("c-{number}"));
-            object.labels.insert("app".into(), format!("app-{}", number % 500));
+            Arc::make_mut(&mut object.labels).insert("app".into(), format!("app-{}", number % 500));
             object
         })
         .collect();
     let mut set = sample::object("apps", "ReplicaSet", "web");
-    set.labels.insert("app".into(), "demo".into());
+    Arc::make_mut(&mut set.labels).insert("app".into(), "demo".into());
     let owner = OwnerRef {
         uid: set.uid.clone(),
         group: "apps".into(),

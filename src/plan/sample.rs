@@ -19,7 +19,7 @@ pub(crate) fn object(group: &str, kind: &str, name: &str) -> Object {
         namespace: "ns".into(),
         uid: format!("{kind}/{name}"),
         resource_version: "1".into(),
-        labels: BTreeMap::new(),
+        labels: Arc::default(),
         annotations: BTreeMap::new(),
         owners: Vec::new(),
         generated: false,

@@ -237,7 +237,7 @@ impl<'a> Search<'a> {
             Detail::Workload(workload) => Some(&workload.template_labels),
             _ => None,
         };
-        let labels: Vec<&BTreeMap<String, String>> = [Some(&object.labels), template].into_iter().flatten().collect();
+        let labels: Vec<&BTreeMap<String, String>> = [Some(&*object.labels), template].into_iter().flatten().collect();
         if let Some(label) = labels.iter().find_map(|labels| self.question.label_of(labels)) {
             return self.another_instance(object, label);
         }

@@ -157,7 +157,7 @@ impl<'a> Looks<'a> {
         Self {
             owners: if is_owned { Ok(&object.owners) } else { Err(&object.uid) },
             kind: &object.kind,
-            labels: seen.map(|seen| &seen.labels),
+            labels: seen.map(|seen| &*seen.labels),
             annotations: seen.map(|seen| &seen.annotations),
             finalizers: &object.finalizers,
         }

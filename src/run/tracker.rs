@@ -229,7 +229,7 @@ mod tests {
             namespace: "shop".into(),
             uid: uid.into(),
             resource_version: "1".into(),
-            labels: BTreeMap::new(),
+            labels: Arc::default(),
             annotations: BTreeMap::new(),
             owners: Vec::new(),
             finalizers: Vec::new(),
