@@ -59,7 +59,9 @@ fn main() -> Result<()> {
             let results = work(repeats)?;
             fs::write(folder.join(format!("{name}.json")), serde_json::to_vec_pretty(&results)?)?;
             if !asked.iter().any(|asked| asked == "report") {
-                results.iter().for_each(|work| print!("{}", work.markdown()));
+                for work in &results {
+                    print!("{}", work.markdown());
+                }
             }
         }
     }
@@ -67,7 +69,9 @@ fn main() -> Result<()> {
         for (name, _) in WORKS {
             let Ok(kept) = fs::read(folder.join(format!("{name}.json"))) else { continue };
             let results: Vec<Work> = serde_json::from_slice(&kept)?;
-            results.iter().for_each(|work| print!("{}", work.markdown()));
+            for work in &results {
+                print!("{}", work.markdown());
+            }
         }
     }
     Ok(())
