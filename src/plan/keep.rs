@@ -54,7 +54,7 @@ fn excluded(object: &Object, choices: &Choices) -> Option<String> {
 }
 
 /// What an annotation keeps.
-fn annotated(object: &Object) -> Option<String> {
+pub(super) fn annotated(object: &Object) -> Option<String> {
     KEEP_ANNOTATIONS.iter().find_map(|(key, keep)| {
         let value = object.annotations.get(*key)?;
         let says = if *key == "argocd.argoproj.io/sync-options" {

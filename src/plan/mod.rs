@@ -21,6 +21,7 @@ mod restore;
 #[cfg(test)]
 pub(crate) mod sample;
 mod selection;
+mod stale;
 mod ties;
 mod uses;
 mod wave;
@@ -37,6 +38,7 @@ pub use question::{APP_LABELS, Question, Target, app_of, instance_of};
 pub use reason::Reason;
 pub use restore::Restore;
 pub use selection::Selection;
+pub use stale::changed;
 pub use wave::Wave;
 
 use crate::inventory::Kind;

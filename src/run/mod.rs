@@ -75,7 +75,7 @@ pub async fn run(mission: Mission<'_>, plan: Plan) -> Report {
     runner.go_on_from(inventory);
     let mut ledger = Ledger::open(&runner, inventory);
 
-    if look_again && !runner.recheck(inventory).await {
+    if look_again && !runner.recheck(inventory, question).await {
         // Nothing is given back, so no quota is waited for.
         return finish(runner, begun, Ledger::default(), catalog, question, limits).await;
     }

@@ -12,18 +12,20 @@ use super::{Event, delete::REPLACED, runner::Runner};
 use crate::{
     cluster::{Change, Listing, Patience},
     inventory::{Inventory, Kind},
+    plan::{Question, changed},
 };
 
 /// Why the rest of a plan is left alone when part of it is another's now, or may be.
-const STALE: &str = "somebody has taken over part of the application since the plan, or may have; look at it again";
+const STALE: &str = "somebody has changed part of the application since the plan, or may have; look at it again";
 
 impl Runner<'_> {
-    /// Looks at the planned objects' owners once more, before the first change. An object that a controller outside
-    /// of the plan has adopted stays, and all below it: with an unchanged uid, no precondition would save it. Says
-    /// whether the plan still holds: where somebody has deployed anew what it is of, he needs the rest of it too.
-    pub(super) async fn recheck(&mut self, inventory: &Inventory) -> bool {
+    /// Looks at the planned objects' metadata once more, before the first change. One that a controller outside of the
+    /// plan has adopted, that has been marked to be kept or labelled otherwise stays, and all below it: with an
+    /// unchanged uid, no precondition would save it. Says whether the plan still holds: where somebody has deployed
+    /// anew what it is of, he needs the rest of it too.
+    pub(super) async fn recheck(&mut self, inventory: &Inventory, question: &Question) -> bool {
         let plan = self.plan;
-        let going: HashSet<&str> = plan.going().map(|object| object.uid.as_str()).collect();
+        let known: HashSet<String> = plan.going().map(|object| object.uid.clone()).collect();
         let kinds: BTreeMap<String, &Arc<Kind>> =
             plan.going().map(|object| (object.kind.resource(), &object.kind)).collect();
         let cluster = self.cluster;
@@ -46,11 +48,7 @@ impl Runner<'_> {
             };
             for object in &objects {
                 let Some(planned) = self.object(&object.uid).filter(|planned| planned.goes()) else { continue };
-                let Some(owner) = object.controller() else { continue };
-                let before = inventory.find(&object.uid).and_then(|index| inventory.objects()[index].controller());
-                let is_new = before.is_none_or(|before| before.uid != owner.uid);
-                if is_new && !going.contains(owner.uid.as_str()) {
-                    let why = format!("left alone: {}/{} has adopted it since the plan", owner.kind, owner.name);
+                if let Some(why) = changed(planned, object, inventory, question, &known) {
                     self.hold(planned, why);
                 }
             }

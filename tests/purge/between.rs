@@ -3,7 +3,7 @@
 use crate::{
     harness::{World, deployment},
     running::Running,
-    terminal::{QUESTION, Screen},
+    screen::{QUESTION, Screen},
 };
 
 fn uids(world: &World, types: &str) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::{
     harness::World,
-    terminal::{QUESTION, Screen},
+    screen::{QUESTION, Screen},
 };
 
 const MAP: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, labels: {app: demo}}, data: {a: b}}";

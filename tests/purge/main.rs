@@ -22,6 +22,7 @@ mod preflight;
 mod readme;
 mod refusals;
 mod running;
+mod screen;
 mod sharing;
 mod skew;
 mod stories;

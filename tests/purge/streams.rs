@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::{
     harness::{PROGRAM, Run, World},
-    terminal::Screen,
+    screen::Screen,
 };
 
 fn application(story: &str) -> World {

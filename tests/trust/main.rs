@@ -6,10 +6,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod api;
+mod between;
 mod bystanders;
 #[path = "../purge/harness.rs"]
 #[allow(dead_code, reason = "what the other suite needs of it")]
 mod harness;
+#[path = "../purge/screen.rs"]
+#[allow(dead_code, reason = "what the other suite needs of it")]
+mod screen;
 #[allow(dead_code, reason = "the series come one after the other")]
 mod series;
 mod worlds;

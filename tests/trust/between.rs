@@ -1,0 +1,219 @@
+//! Between the plan and the answer: whatever somebody makes or changes meanwhile is reported, and what is new survives.
+
+use std::sync::{Mutex, OnceLock};
+
+use control_plane::{Component, ControlPlane};
+use fastrand::Rng;
+use serde_json::Value;
+
+use crate::{
+    harness::World,
+    screen::{QUESTION, Screen},
+    series::Series,
+};
+
+/// Questions open at once.
+const AT_ONCE: usize = 4;
+
+/// Only what a namespace needs to be made and to go: everything else moves when the test moves it.
+fn plane() -> &'static ControlPlane {
+    static PLANE: OnceLock<ControlPlane> = OnceLock::new();
+    PLANE.get_or_init(|| {
+        let few = "--controllers=namespace-controller,serviceaccount-controller";
+        ControlPlane::builder().nodes(0).flag(Component::ControllerManager, few).start().unwrap()
+    })
+}
+
+const APPLICATION: &str = "
+{ apiVersion: v1, kind: ConfigMap, metadata: { name: conf, labels: { app: demo } } }
+---
+{ apiVersion: v1, kind: Secret, metadata: { name: secret, labels: { app: demo } } }
+---
+{ apiVersion: v1, kind: Service, metadata: { name: web, labels: { app: demo } }, spec: { selector: { app: demo }, ports: [ { port: 80 } ] } }
+---
+{ apiVersion: apps/v1, kind: ReplicaSet, metadata: { name: left, labels: { app: demo } }, spec: { replicas: 0, selector: { matchLabels: { app: demo } }, template: { metadata: { labels: { app: demo } }, spec: { containers: [ { name: main, image: demo } ] } } } }
+---
+{ apiVersion: v1, kind: Pod, metadata: { name: left-x, labels: { app: demo } }, spec: { containers: [ { name: main, image: demo } ] } }
+---
+{ apiVersion: apps/v1, kind: Deployment, metadata: { name: web, labels: { app: demo } }, spec: { replicas: 0, selector: { matchLabels: { app: demo } }, template: { metadata: { labels: { app: demo } }, spec: { containers: [ { name: main, image: demo } ] } } } }
+";
+
+const BYSTANDER: &str = "{ apiVersion: v1, kind: ConfigMap, metadata: { name: bystander, labels: { app: other } } }";
+
+/// What the application consists of, as kubectl names it.
+const OBJECTS: [&str; 6] =
+    ["configmap/conf", "secret/secret", "service/web", "replicaset/left", "pod/left-x", "deployment/web"];
+
+/// What somebody does while the question is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Recreated,
+    Relabelled,
+    Unlabelled,
+    Adopted,
+    MarkedToBeKept,
+    NewPod,
+    NewObject,
+    Finalizer,
+    NamespaceMadeAnew,
+    /// None of these: its contents.
+    Edited,
+    /// It goes by itself.
+    Deleted,
+}
+
+const CHANGES: [Change; 11] = [
+    Change::Recreated,
+    Change::Relabelled,
+    Change::Unlabelled,
+    Change::Adopted,
+    Change::MarkedToBeKept,
+    Change::NewPod,
+    Change::NewObject,
+    Change::Finalizer,
+    Change::NamespaceMadeAnew,
+    Change::Edited,
+    Change::Deleted,
+];
+
+#[test]
+fn what_happens_while_the_question_is_open_is_reported_and_what_is_new_survives() {
+    let series = Series::new("between plan and yes", 11, 330);
+    let cases = Mutex::new(series.cases());
+    let done = Mutex::new(std::collections::BTreeMap::<String, usize>::new());
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let Some(case) = cases.lock().unwrap().next() else { break };
+                    let change = CHANGES[case % CHANGES.len()];
+                    let code = one(change, &mut series.random(case), &format!("seed {} case {case}", series.seed));
+                    *done.lock().unwrap().entry(format!("{change:?} (exit {code})")).or_default() += 1;
+                }
+            });
+        }
+    });
+    let done = done.into_inner().unwrap();
+    assert!(done.len() >= CHANGES.len().min(series.cases), "{done:?}");
+    series.report(format!("{} changes: {done:?}", done.values().sum::<usize>()));
+}
+
+fn merge(world: &World, object: &str, patch: &str) {
+    world.kubectl(&["patch", object, "--type=merge", "-p", patch]);
+}
+
+fn one(change: Change, random: &mut Rng, case: &str) -> u32 {
+    let world = World::on(plane(), "yes");
+    world.apply(BYSTANDER);
+    world.apply(APPLICATION);
+    let bystander = world.get("configmap/bystander");
+    let object = OBJECTS[random.usize(..OBJECTS.len())];
+    let no_scale_down = random.bool();
+    let mut arguments = vec!["app", "demo", "--timeout", "8s"];
+    arguments.extend(no_scale_down.then_some("--no-scale-down"));
+    let mut screen = Screen::run(&world, 160, &arguments);
+    screen.until(QUESTION);
+    let fresh = act(&world, change, object);
+    screen.types("y\r");
+    let code = screen.ends();
+    let text = screen.plain();
+    let context = format!("{case}: {change:?} of {object}, exit {code}\n{text}");
+
+    if change != Change::NamespaceMadeAnew {
+        assert_eq!(world.get("configmap/bystander"), bystander, "{context}");
+    }
+    // Everything that was made meanwhile is there, with the uid that it was made with.
+    for (what, uid) in &fresh {
+        assert_eq!(world.get(what)["metadata"]["uid"], uid.as_str(), "{what} {context}");
+    }
+    let left = world.names("configmaps,secrets,services,replicasets,pods,deployments");
+    let stays = |what: &str| {
+        let name = what.split_once('/').unwrap().1;
+        left.iter().any(|left| left.ends_with(&format!("/{name}")) && left.starts_with(&what[..4]))
+    };
+    match change {
+        Change::Relabelled | Change::Unlabelled | Change::Adopted | Change::MarkedToBeKept => {
+            assert_eq!(code, 4, "{context}");
+            assert!(text.contains("nothing is changed"), "{context}");
+            assert!(OBJECTS.iter().all(|object| stays(object)), "{left:?} {context}");
+        }
+        Change::Recreated | Change::NamespaceMadeAnew | Change::NewPod | Change::NewObject => {
+            assert_eq!(code, 4, "{context}");
+            let said = ["another object of this name", "Came back", "New since the plan", "has adopted it"];
+            assert!(said.iter().any(|said| text.contains(said)), "{context}");
+        }
+        Change::Finalizer => {
+            assert_eq!(code, 4, "{context}");
+            assert!(text.contains("trust.example/hold"), "{context}");
+            merge(&world, object, r#"{"metadata":{"finalizers":null}}"#);
+        }
+        Change::Edited | Change::Deleted => {
+            assert_eq!(code, 0, "{context}");
+            assert!(!OBJECTS.iter().any(|object| stays(object)), "{left:?} {context}");
+        }
+    }
+    plane().kubectl(&["delete", "namespace", &world.namespace, "--wait=false"]).ok().unwrap();
+    code
+}
+
+/// Makes the change; gives what is new by it, with its uid.
+fn act(world: &World, change: Change, object: &str) -> Vec<(String, String)> {
+    let uid = |what: &str| (what.to_owned(), text(&world.get(what)["metadata"]["uid"]));
+    match change {
+        Change::Recreated => {
+            world.kubectl(&["delete", object, "--cascade=orphan", "--now"]);
+            world.apply(APPLICATION);
+            vec![uid(object)]
+        }
+        Change::Relabelled => {
+            world.kubectl(&["label", object, "--overwrite", "app=other"]);
+            Vec::new()
+        }
+        Change::Unlabelled => {
+            world.kubectl(&["label", object, "app-"]);
+            Vec::new()
+        }
+        Change::Adopted => {
+            let bystander = text(&world.get("configmap/bystander")["metadata"]["uid"]);
+            let owner = format!(
+                r#"{{"apiVersion":"v1","kind":"ConfigMap","name":"bystander","uid":"{bystander}","controller":true}}"#
+            );
+            merge(world, object, &format!(r#"{{"metadata":{{"ownerReferences":[{owner}]}}}}"#));
+            Vec::new()
+        }
+        Change::MarkedToBeKept => {
+            world.kubectl(&["annotate", object, "helm.sh/resource-policy=keep"]);
+            Vec::new()
+        }
+        Change::NewPod => {
+            world.apply("{ apiVersion: v1, kind: Pod, metadata: { name: new, labels: { app: demo } }, spec: { containers: [ { name: main, image: demo } ] } }");
+            vec![uid("pod/new")]
+        }
+        Change::NewObject => {
+            world.apply("{ apiVersion: v1, kind: ConfigMap, metadata: { name: new, labels: { app: demo } } }");
+            vec![uid("configmap/new")]
+        }
+        Change::Finalizer => {
+            merge(world, object, r#"{"metadata":{"finalizers":["trust.example/hold"]}}"#);
+            Vec::new()
+        }
+        Change::NamespaceMadeAnew => {
+            plane().kubectl(&["delete", "namespace", &world.namespace]).ok().unwrap();
+            plane().create_namespace(&world.namespace).unwrap();
+            world.apply(APPLICATION);
+            OBJECTS.iter().map(|object| uid(object)).collect()
+        }
+        Change::Edited => {
+            merge(world, object, r#"{"metadata":{"annotations":{"edited":"yes"}}}"#);
+            Vec::new()
+        }
+        Change::Deleted => {
+            world.kubectl(&["delete", object, "--now"]);
+            Vec::new()
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
