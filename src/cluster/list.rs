@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Lists in flight at once. They share one connection; the server's fairness queues decide how fast they go.
-const LISTS_AT_ONCE: usize = 64;
+const LISTS_AT_ONCE: usize = 128;
 /// Objects a page: enough that few round trips are needed, few enough that a page is parsed in little memory.
 const PAGE: usize = 500;
 

@@ -19,7 +19,7 @@ use crate::{
 /// Objects of one kind that are tried; of more, so many.
 const OF_A_KIND: usize = 50;
 /// And of those that differ in nothing but their names, so many.
-const OF_ALIKE: usize = 5;
+const OF_ALIKE: usize = 3;
 /// Trials in flight at once.
 const AT_ONCE: usize = 32;
 /// For all trials together: somebody waits for the plan.

@@ -11,6 +11,7 @@ mod bystanders;
 #[path = "../purge/harness.rs"]
 #[allow(dead_code, reason = "what the other suite needs of it")]
 mod harness;
+mod permissions;
 #[path = "../purge/screen.rs"]
 #[allow(dead_code, reason = "what the other suite needs of it")]
 mod screen;
