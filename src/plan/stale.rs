@@ -1,6 +1,6 @@
 //! What may have happened to a planned object between the plan and the answer, so that the plan does not hold any more.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, hash::BuildHasher};
 
 use super::{PlanObject, Question, Reason, Target, keep};
 use crate::inventory::{Inventory, Object};
@@ -8,18 +8,18 @@ use crate::inventory::{Inventory, Object};
 /// Why an object is left alone that was planned to go, and looks like this now. `known` are the uids of owners that are
 /// no news. `None`: nothing about it speaks against the plan.
 #[must_use]
-pub fn changed(
+pub fn changed<S: BuildHasher>(
     planned: &PlanObject,
     now: &Object,
     before: &Inventory,
     question: &Question,
-    known: &HashSet<String>,
+    known: &HashSet<String, S>,
 ) -> Option<String> {
     adopted(now, before, known).or_else(|| kept(now)).or_else(|| relabelled(planned, now, question))
 }
 
 /// A controller outside the plan owns it now.
-fn adopted(now: &Object, before: &Inventory, known: &HashSet<String>) -> Option<String> {
+fn adopted<S: BuildHasher>(now: &Object, before: &Inventory, known: &HashSet<String, S>) -> Option<String> {
     let owner = now.controller()?;
     let then = before.find(&now.uid).and_then(|index| before.objects()[index].controller());
     let is_new = then.is_none_or(|then| then.uid != owner.uid);
