@@ -45,10 +45,16 @@ impl Failure {
         }
     }
 
-    /// 404: not there.
+    /// 404 in the API server's own words: not there.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        self.code() == Some(404)
+        matches!(self, Self::Api { code: 404, reason, .. } if reason == "NotFound")
+    }
+
+    /// 404 without a `Status`: the API server serves nothing under that path, or it is not the API server who says so.
+    #[must_use]
+    pub fn is_unserved(&self) -> bool {
+        self.code() == Some(404) && !self.is_not_found()
     }
 
     /// 401 or 403: not allowed.
@@ -133,23 +139,35 @@ impl Call {
 }
 
 /// `metav1.Status`, as much of it as is told on.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Status {
-    #[serde(default)]
+    kind: String,
     message: String,
-    #[serde(default)]
     reason: String,
 }
+
+/// What the API server says of a path under which it serves nothing. Source: `k8s.io/apiserver`, by way of Go's
+/// `http.NotFound`; other servers written in Go say the same.
+const UNSERVED: &[u8] = b"404 page not found";
 
 impl Cluster {
     /// Sends, and sends again while the failure is a passing one and patience lasts. Only for calls that may be
     /// repeated: reads, deletes that carry a uid, patches that set an absolute value.
-    pub(super) async fn send(&self, call: &Call, patience: Patience) -> Result<Bytes, Failure> {
+    ///
+    /// `read` takes the answer in; what it does not know as an API server's is asked for again too.
+    pub(super) async fn ask<T>(
+        &self,
+        call: &Call,
+        patience: Patience,
+        read: impl Fn(&[u8]) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let begun = Instant::now();
         let mut pause = Duration::from_millis(100);
         loop {
-            let failure = match self.send_once(call, patience.answer).await {
-                Ok(bytes) => return Ok(bytes),
+            let answer = self.send_once(call, patience.answer).await;
+            let failure = match answer.and_then(|bytes| read(&bytes)) {
+                Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
             let asked = match &failure {
@@ -210,9 +228,13 @@ pub(super) fn api_failure(status: StatusCode, headers: &http::HeaderMap, body: &
         .get(header::RETRY_AFTER)
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.trim().parse().ok())
-        .map(Duration::from_secs);
+        // Whoever asks for more than a day will not be heard anyway, and no sum of times must overflow.
+        .map(|seconds: u64| Duration::from_secs(seconds.min(86_400)));
     let (message, reason) = match serde_json::from_slice::<Status>(body) {
-        Ok(status) if !status.message.is_empty() => (status.message, status.reason),
+        Ok(status) if status.kind == "Status" && !status.message.is_empty() => (status.message, status.reason),
+        _ if status == StatusCode::NOT_FOUND && body.trim_ascii() != UNSERVED => {
+            return Failure::Nonsense("404 Not Found, and not in its words".to_owned());
+        }
         _ => {
             let text = String::from_utf8_lossy(&body[..body.len().min(200)]);
             let line = text.lines().next().unwrap_or_default().trim().to_owned();
@@ -245,6 +267,29 @@ mod tests {
         assert_eq!(failure.to_string(), "pods is forbidden");
         assert!(failure.is_forbidden() && !failure.is_passing());
         assert!(matches!(failure, Failure::Api { retry_after: Some(pause), .. } if pause.as_secs() == 30));
+    }
+
+    #[test]
+    fn only_the_api_server_can_say_that_something_is_not_there() {
+        let failure = |body: &str| api_failure(StatusCode::NOT_FOUND, &http::HeaderMap::new(), body.as_bytes());
+        let status = failure(r#"{"kind":"Status","message":"pods \"a\" not found","reason":"NotFound","code":404}"#);
+        assert!(status.is_not_found() && !status.is_unserved());
+        let unserved = failure("404 page not found\n");
+        assert!(!unserved.is_not_found() && unserved.is_unserved());
+        for page in
+            ["", "<html>404</html>", "default backend - 404", r#"{"message":"no Route matched with those values"}"#]
+        {
+            assert!(matches!(failure(page), Failure::Nonsense(_)), "{page}");
+        }
+    }
+
+    #[test]
+    fn no_retry_after_is_longer_than_a_clock_can_count() {
+        let mut headers = http::HeaderMap::new();
+        headers.insert(header::RETRY_AFTER, "18446744073709551615".parse().unwrap());
+        let failure = api_failure(StatusCode::TOO_MANY_REQUESTS, &headers, b"");
+        let Failure::Api { retry_after: Some(pause), .. } = failure else { panic!("{failure:?}") };
+        assert!(Duration::MAX.checked_sub(pause).is_some_and(|rest| rest > Duration::from_secs(60)));
     }
 
     #[test]
