@@ -95,11 +95,26 @@ pub struct Patience {
 }
 
 impl Patience {
+    /// No more of it than what is left until a deadline. What has been decided is tried once all the same: first with
+    /// time for a slow answer, later only with time for a prompt one, since much may be left to be tried.
+    fn until(self, deadline: Option<std::time::Instant>, now: std::time::Instant) -> Self {
+        let Some(deadline) = deadline else { return self };
+        let over = now.saturating_duration_since(deadline);
+        let least = if over < OVERTIME { LAST_ANSWER } else { PROMPT_ANSWER };
+        let left = deadline.saturating_duration_since(now);
+        Self { answer: self.answer.min(left.max(least)), total: self.total.min(left) }
+    }
+
     /// While a person waits for the plan: an API that does not answer within seconds is unseen.
     pub const PLAN: Self = Self { answer: Duration::from_secs(4), total: Duration::from_millis(1500) };
     /// While the run goes on: long enough for an API server to restart.
     pub const RUN: Self = Self { answer: Duration::from_secs(15), total: Duration::from_secs(30) };
 }
+
+/// What a request gets when the time for everything together is over, for so long after that; and what it gets then.
+const LAST_ANSWER: Duration = Duration::from_secs(5);
+const OVERTIME: Duration = Duration::from_secs(15);
+const PROMPT_ANSWER: Duration = Duration::from_millis(500);
 
 /// How long an internal error of the server is taken for a passing one.
 const INTERNAL_ERROR: Duration = Duration::from_secs(5);
@@ -163,9 +178,12 @@ impl Cluster {
         read: impl Fn(&[u8]) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let begun = Instant::now();
+        let patience = Patience { answer: self.request_timeout.unwrap_or(patience.answer), ..patience };
+        let total = patience.until(self.deadline, begun.into_std()).total;
         let mut pause = Duration::from_millis(100);
         loop {
-            let answer = self.send_once(call, patience.answer).await;
+            let limit = patience.until(self.deadline, Instant::now().into_std()).answer;
+            let answer = self.send_once(call, limit).await;
             let failure = match answer.and_then(|bytes| read(&bytes)) {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
@@ -176,7 +194,7 @@ impl Cluster {
             };
             let wait = pause.max(asked);
             // A webhook that is down answers so, and mostly stays down.
-            let total = if failure.code() == Some(500) { patience.total.min(INTERNAL_ERROR) } else { patience.total };
+            let total = if failure.code() == Some(500) { total.min(INTERNAL_ERROR) } else { total };
             if !failure.is_passing() || begun.elapsed() + wait > total {
                 return Err(failure);
             }
@@ -186,8 +204,7 @@ impl Cluster {
         }
     }
 
-    async fn send_once(&self, call: &Call, answer: Duration) -> Result<Bytes, Failure> {
-        let limit = self.request_timeout.unwrap_or(answer);
+    async fn send_once(&self, call: &Call, limit: Duration) -> Result<Bytes, Failure> {
         let request = call.request(Body::from)?;
         let response = timeout(limit, self.client.send(request))
             .await
@@ -204,8 +221,8 @@ impl Cluster {
         }
         let mut bytes = BytesMut::new();
         loop {
-            match timeout(BODY_SILENCE, body.frame()).await {
-                Err(_) => return Err(Failure::Timeout(BODY_SILENCE)),
+            match timeout(BODY_SILENCE.min(limit), body.frame()).await {
+                Err(_) => return Err(Failure::Timeout(BODY_SILENCE.min(limit))),
                 Ok(None) => break,
                 Ok(Some(Err(error))) => return Err(Failure::Transport(root_cause(&error))),
                 Ok(Some(Ok(frame))) => {
@@ -290,6 +307,25 @@ mod tests {
         let failure = api_failure(StatusCode::TOO_MANY_REQUESTS, &headers, b"");
         let Failure::Api { retry_after: Some(pause), .. } = failure else { panic!("{failure:?}") };
         assert!(Duration::MAX.checked_sub(pause).is_some_and(|rest| rest > Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn a_deadline_leaves_one_try_and_in_the_end_a_short_one() {
+        let now = std::time::Instant::now();
+        let seconds = Duration::from_secs;
+        let deadline = now + seconds(100);
+        // So many seconds before it, or after it.
+        let until = |left: i64| {
+            let now = now + seconds(u64::try_from(100 - left).unwrap());
+            let patience = Patience::RUN.until(Some(deadline), now);
+            (patience.answer, patience.total)
+        };
+        assert_eq!(until(100), (Patience::RUN.answer, Patience::RUN.total));
+        assert_eq!(until(20), (seconds(15), seconds(20)));
+        assert_eq!(until(2), (LAST_ANSWER, seconds(2)));
+        assert_eq!(until(-10), (LAST_ANSWER, Duration::ZERO));
+        assert_eq!(until(-16), (PROMPT_ANSWER, Duration::ZERO));
+        assert_eq!(Patience::RUN.until(None, now).total, Patience::RUN.total);
     }
 
     #[test]

@@ -17,7 +17,8 @@ use crate::{
 impl Runner<'_> {
     /// Puts back what was paused and scaled down.
     pub(super) async fn restore(&mut self) -> Vec<PutBack> {
-        let cluster = self.cluster;
+        // Whatever time is left: what was changed is not left so for want of it.
+        let cluster = &self.cluster.until(None);
         let undo = std::mem::take(&mut self.undo);
         let due = undo.into_iter().filter_map(|(uid, before)| Some((self.object(&uid)?, before)));
         let requests: Vec<_> = due
