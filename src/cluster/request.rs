@@ -268,7 +268,11 @@ pub(super) fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     while let Some(source) = innermost.source() {
         innermost = source;
     }
-    innermost.to_string()
+    // rustls has an address of its own manual to add, which is no help to anybody here.
+    match innermost.downcast_ref::<std::io::Error>().map(std::io::Error::kind) {
+        Some(std::io::ErrorKind::UnexpectedEof) => "the other side hung up".to_owned(),
+        _ => innermost.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -284,6 +288,15 @@ mod tests {
         assert_eq!(failure.to_string(), "pods is forbidden");
         assert!(failure.is_forbidden() && !failure.is_passing());
         assert!(matches!(failure, Failure::Api { retry_after: Some(pause), .. } if pause.as_secs() == 30));
+    }
+
+    #[test]
+    fn a_connection_that_was_hung_up_is_told_in_our_words() {
+        let words = "peer closed connection without sending TLS close_notify: https://docs.rs/rustls/";
+        let error = std::io::Error::new(std::io::ErrorKind::UnexpectedEof, words);
+        assert_eq!(root_cause(&error), "the other side hung up");
+        let refused = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "connection refused");
+        assert_eq!(root_cause(&refused), "connection refused");
     }
 
     #[test]
