@@ -77,7 +77,7 @@ impl Failures {
 }
 
 /// At once, and past the capture of `cargo test`: a long form may run for half an hour yet.
-pub fn tell(text: &str) {
+fn tell(text: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("trust: {text}\n").as_bytes());
 }
 

@@ -1,13 +1,19 @@
 //! The control plane's own parts killed and stopped while the program is in one phase after the other, on control
 //! planes that send their clients elsewhere and that lack some of their controllers. Never is clean what is not.
 
-use std::{collections::BTreeMap, sync::Mutex, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use control_plane::{Component, ControlPlane};
 
 use crate::{
-    crew::{Failures, tell},
-    harness::Run,
+    crew::Failures,
     judge::Case,
     launch::Launched,
     proxy::log::Log,
@@ -63,7 +69,7 @@ struct Trial {
     phase: (&'static str, &'static str),
 }
 
-fn trials() -> Vec<Trial> {
+fn trials(series: &Series) -> Vec<Trial> {
     if !is_long() {
         return QUICK.map(|(component, outage, phase)| Trial { component, outage, phase: PHASES[phase] }).to_vec();
     }
@@ -73,62 +79,65 @@ fn trials() -> Vec<Trial> {
             trials.extend(PHASES.map(|phase| Trial { component, outage, phase }));
         }
     }
+    // Where there is no time for all, some of each sort.
+    series.random(0).shuffle(&mut trials);
+    trials.truncate(series.cases / 2);
     trials
 }
 
-/// One of full strength; in the long form one too that lacks the garbage collector and the quota controller.
-fn planes() -> Vec<ControlPlane> {
+/// One of full strength, or one that lacks the garbage collector and the quota controller.
+fn start(full: bool) -> ControlPlane {
+    let builder = ControlPlane::builder().nodes(1).flag(Component::ApiServer, "--goaway-chance=0.02");
+    // A node whose heartbeats the outage has kept away is not to be given up: that changes its pods.
+    let builder = builder.flag(Component::ControllerManager, "--node-monitor-grace-period=1h");
     let without = "--controllers=*,-garbage-collector-controller,-resourcequota-controller";
-    let start = |flag: Option<&str>| {
-        let builder = ControlPlane::builder().nodes(1).flag(Component::ApiServer, "--goaway-chance=0.02");
-        // A node whose heartbeats the outage has kept away is not to be given up: that changes its pods.
-        let builder = builder.flag(Component::ControllerManager, "--node-monitor-grace-period=1h");
-        let builder = match flag {
-            Some(flag) => builder.flag(Component::ControllerManager, flag),
-            None => builder,
-        };
-        builder.start().unwrap()
-    };
-    if is_long() { vec![start(None), start(Some(without))] } else { vec![start(None)] }
+    let builder = if full { builder } else { builder.flag(Component::ControllerManager, without) };
+    builder.start().unwrap()
+}
+
+/// What came of all trials.
+#[derive(Debug, Default)]
+struct Figures {
+    exits: BTreeMap<i32, usize>,
+    /// Applications of which something came back after the second run, or during it.
+    anew: usize,
 }
 
 #[test]
 fn each_part_of_the_control_plane_fails_in_each_phase() {
     let series = Series::new("control plane, each part failing in each phase", QUICK.len(), 120);
-    let planes = planes();
-    let mut trials = trials();
-    trials.truncate(series.cases.div_ceil(planes.len()));
-    let (exits, failures) = (Mutex::new(BTreeMap::<i32, usize>::new()), Failures::default());
+    let trials = trials(&series);
+    let (figures, failures) = (Mutex::new(Figures::default()), Failures::default());
+    // In the long form the trials are made on both sorts, and by two of each: most of an outage is waiting.
+    let queues: Vec<(bool, AtomicUsize)> =
+        [true, false].into_iter().take(if is_long() { 2 } else { 1 }).map(|full| (full, AtomicUsize::new(0))).collect();
     std::thread::scope(|scope| {
-        for plane in planes {
-            // Ended with the process: the sites hold on to it.
-            let plane: &'static ControlPlane = Box::leak(Box::new(plane));
-            let (series, trials, exits, failures) = (&series, &trials, &exits, &failures);
+        for (full, next) in queues.iter().cycle().take(if is_long() { 4 } else { 1 }) {
+            let (series, trials, figures, failures) = (&series, &trials, &figures, &failures);
             scope.spawn(move || {
-                for (number, trial) in trials.iter().enumerate().take_while(|_| !series.is_over()) {
-                    if is_long() && number > 0 && number % 10 == 0 {
-                        tell(&format!("outage: {number} of {}", trials.len()));
-                    }
+                // Ended with the process: the sites hold on to it.
+                let plane: &'static ControlPlane = Box::leak(Box::new(start(*full)));
+                while let Some(trial) = trials.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| !series.is_over()) {
                     // Controllers that sleep through the end of one application must not take the next for it.
                     let site = Site::new(plane, "outage");
-                    let (run, faults) = fail(&site, trial);
-                    *exits.lock().unwrap().entry(run.map_or(-1, |run| run.code)).or_default() += 1;
+                    let faults = fail(&site, trial, figures);
                     if !faults.is_empty() {
-                        failures.add(&format!("{trial:?}"), &faults);
+                        failures.add(&format!("{trial:?}, {full}"), &faults);
                     }
                     site.leave();
                 }
             });
         }
     });
-    let exits = exits.into_inner().unwrap();
+    let Figures { exits, anew } = figures.into_inner().unwrap();
     let runs: usize = exits.values().sum();
-    series.report(format!("{runs} runs; exits {exits:?}"));
+    let exits: Vec<String> = exits.into_iter().map(|(code, runs)| format!("{code}: {runs}")).collect();
+    series.report(format!("{runs} runs; exits {}; made anew by controllers afterwards: {anew}", exits.join(", ")));
     failures.none();
 }
 
-/// One outage in one phase.
-fn fail(site: &Site, trial: &Trial) -> (Option<Run>, Vec<String>) {
+/// One outage in one phase: what went wrong.
+fn fail(site: &Site, trial: &Trial, figures: &Mutex<Figures>) -> Vec<String> {
     let plane = site.world.plane;
     let before = site.deploy();
     let timeout = if is_long() { "12s" } else { "4s" };
@@ -178,7 +187,10 @@ fn fail(site: &Site, trial: &Trial) -> (Option<Run>, Vec<String>) {
     if !faults.is_empty() {
         faults.push(format!("{run:?}"));
     }
-    (run, faults)
+    let mut figures = figures.lock().unwrap();
+    *figures.exits.entry(run.map_or(-1, |run| run.code)).or_default() += 1;
+    figures.anew += usize::from(tries > 1);
+    faults
 }
 
 /// Starts it or lets it go on, and waits until the API server answers again.
