@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::{
     Cluster, Failure, Patience,
+    answer::kind_of,
     request::{Call, JSON},
 };
 use crate::{
@@ -131,7 +132,7 @@ impl Cluster {
     pub async fn catalog(&self) -> Result<Catalog, Failure> {
         let ask = |path: &str| {
             let call = Call::get(path.to_owned()).accept(AGGREGATED);
-            async move { parse::<Discovery>(&self.send(&call, Patience::PLAN).await?) }
+            async move { self.ask(&call, Patience::PLAN, parse::<Discovery>).await }
         };
         let (core, groups) = tokio::join!(ask("/api"), ask("/apis"));
         let (core, groups) = (core?, groups?);
@@ -159,8 +160,7 @@ impl Cluster {
             .collect();
         let answers = join_all(wanted.iter().map(|(group, version)| async move {
             let path = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
-            let bytes = self.send(&Call::get(path).accept(JSON), Patience::PLAN).await?;
-            parse::<PlainResources>(&bytes)
+            self.ask(&Call::get(path).accept(JSON), Patience::PLAN, parse::<PlainResources>).await
         }))
         .await;
         let mut unseen = Vec::new();
@@ -184,6 +184,7 @@ impl Cluster {
 }
 
 fn parse<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T, Failure> {
+    kind_of(bytes)?;
     serde_json::from_slice(bytes).map_err(|error| Failure::Nonsense(format!("discovery: {error}")))
 }
 

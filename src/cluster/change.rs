@@ -7,10 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Cluster, Failure, Patience, Trial,
-    list::nonsense,
+    Cluster, Failure, Patience, Trial, answer,
     request::{Call, JSON},
-    wire::{Bare, Item as _},
     write::MERGE_PATCH,
 };
 use crate::inventory::{Kind, Object};
@@ -56,15 +54,14 @@ impl Cluster {
             content_type: MERGE_PATCH,
             body: patch.to_string().into_bytes(),
         };
-        let bytes = self.send(&call, trial.patience()).await?;
-        let bare: Bare = serde_json::from_slice(&bytes).map_err(|error| nonsense(kind, &error))?;
-        Ok(bare.into_object(kind))
+        self.ask(&call, trial.patience(), |bytes| answer::metadata(kind, bytes)).await
     }
 
     /// A whole object as the server has it, Secrets with their data; none where there is no object of that name.
     pub async fn manifest(&self, kind: &Arc<Kind>, name: &str) -> Result<Option<Value>, Failure> {
-        match self.send(&Call::get(self.item(kind, name)), Patience::RUN).await {
-            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| nonsense(kind, &error)),
+        let read = |bytes: &[u8]| answer::object(kind, bytes);
+        match self.ask(&Call::get(self.item(kind, name)), Patience::RUN, read).await {
+            Ok(object) => Ok(Some(object)),
             Err(failure) if failure.is_not_found() => Ok(None),
             Err(failure) => Err(failure),
         }
@@ -79,9 +76,9 @@ impl Cluster {
             content_type: JSON,
             body: manifest.to_string().into_bytes(),
         };
-        match self.send(&call, Patience::RUN).await {
+        match self.ask(&call, Patience::RUN, answer::written).await {
             Err(failure) if failure.is_conflict() => Ok(()),
-            answer => answer.map(drop),
+            answer => answer,
         }
     }
 
@@ -112,8 +109,8 @@ impl Cluster {
         }
         let call = Call::get(self.item(kind, name))
             .accept("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
-        let bytes = self.send(&call, Patience::PLAN).await.ok()?;
-        let answer: Answer = serde_json::from_slice(&bytes).ok()?;
+        let read = |bytes: &[u8]| answer::read::<Answer>("", bytes);
+        let answer = self.ask(&call, Patience::PLAN, read).await.ok()?;
         Some(answer.metadata.managed_fields.into_iter().filter(|entry| !entry.manager.is_empty()).collect())
     }
 
@@ -136,11 +133,10 @@ impl Cluster {
             status: String,
         }
         let path = format!("/api/v1/nodes/{}", super::list::escaped(name));
-        match self.send(&Call::get(path), Patience::PLAN).await {
+        match self.ask(&Call::get(path), Patience::PLAN, |bytes| answer::read::<Node>("Node", bytes)).await {
             Err(failure) if failure.is_not_found() => NodeState::Absent,
             Err(_) => NodeState::Unknown,
-            Ok(bytes) => {
-                let node: Node = serde_json::from_slice(&bytes).unwrap_or_default();
+            Ok(node) => {
                 let ready = |condition: &Condition| condition.r#type == "Ready" && condition.status == "True";
                 if node.status.conditions.iter().any(ready) { NodeState::Ready } else { NodeState::NotReady }
             }

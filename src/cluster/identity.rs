@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Cluster, Failure, Patience,
+    Cluster, Failure, Patience, answer,
     request::{Call, JSON},
     wire::Reading,
 };
@@ -47,8 +47,8 @@ impl Cluster {
             content_type: JSON,
             body: review.to_string().into_bytes(),
         };
-        let bytes = self.send(&call, Patience::PLAN).await.ok()?;
-        serde_json::from_slice::<Review>(&bytes).ok().map(|review| review.status.user_info.username)
+        let read = |bytes: &[u8]| answer::read::<Review>("SelfSubjectReview", bytes);
+        self.ask(&call, Patience::PLAN, read).await.ok().map(|review| review.status.user_info.username)
     }
 
     /// The names of all namespaces, in the server's order, of the first few thousand.
@@ -69,7 +69,8 @@ impl Cluster {
             name: String,
         }
         let call = Call::get("/api/v1/namespaces?limit=5000".to_owned()).accept(Reading::Metadata.accept_list());
-        let list: List = serde_json::from_slice(&self.send(&call, Patience::PLAN).await?).unwrap_or_default();
+        let read = |bytes: &[u8]| answer::read::<List>("List", bytes);
+        let list = self.ask(&call, Patience::PLAN, read).await?;
         Ok(list.items.into_iter().map(|item| item.metadata.name).collect())
     }
 
@@ -86,9 +87,8 @@ impl Cluster {
             phase: String,
         }
         let call = Call::get(format!("/api/v1/namespaces/{}", self.namespace));
-        match self.send(&call, Patience::PLAN).await {
-            Ok(bytes) => {
-                let namespace: Namespace = serde_json::from_slice(&bytes).unwrap_or_default();
+        match self.ask(&call, Patience::PLAN, |bytes| answer::read::<Namespace>("Namespace", bytes)).await {
+            Ok(namespace) => {
                 let terminating = namespace.status.phase == "Terminating";
                 Ok(if terminating { NamespaceState::Terminating } else { NamespaceState::Active })
             }

@@ -9,9 +9,10 @@ use futures_util::{StreamExt as _, stream};
 
 use super::{
     Catalog, Cluster, Failure, Patience,
+    answer::{kind_of, metadata, nonsense},
     catalog::Served,
     request::Call,
-    wire::{Bare, Item as _, Page, Reading},
+    wire::{Page, Reading},
 };
 use crate::{
     inventory::{Inventory, Kind, Object},
@@ -84,6 +85,12 @@ impl Cluster {
     /// At the kind's best version; where that one can't answer (a conversion webhook is down), at its others.
     async fn list_served(&self, served: &Served, patience: Patience) -> Result<Listing, Failure> {
         let first = match self.list(&served.kind, patience).await {
+            // The kind went away between discovery and list: there are no objects of it. Provided that it is the API
+            // server who says so, and not something in its place that knows no path at all.
+            Err(failure) if failure.is_unserved() => {
+                let core = self.ask(&Call::get("/api".to_owned()), patience, kind_of).await;
+                return if core.is_ok() { Ok(Listing::default()) } else { Err(failure) };
+            }
             Err(failure) if failure.is_passing() => failure,
             answer => return answer,
         };
@@ -133,8 +140,8 @@ impl Cluster {
             query.extend(limit.map(|limit| format!("limit={limit}")));
             query.extend((!next.is_empty()).then(|| format!("continue={}", escaped(&next))));
             let call = Call::get(with_query(&path, &query)).accept(reading.accept_list());
-            let bytes = self.send(&call, patience).await?;
-            let page: Page = reading.page(kind, &bytes).map_err(|error| nonsense(kind, &error))?;
+            let read = |bytes: &[u8]| reading.page(kind, bytes).map_err(|error| nonsense(kind, &error));
+            let page: Page = self.ask(&call, patience, read).await?;
             listing.objects.extend(page.objects.into_iter().map(|mut object| {
                 share(&mut known, &mut object.labels);
                 object
@@ -156,8 +163,8 @@ impl Cluster {
             let path = format!("{root}/{}/{}?labelSelector={selector}&limit={PAGE}", kind.version, kind.plural);
             async move {
                 let call = Call::get(path).accept(Reading::Metadata.accept_list());
-                let bytes = self.send(&call, Patience::PLAN).await.ok()?;
-                Reading::Metadata.page(kind, &bytes).ok()
+                let read = |bytes: &[u8]| Reading::Metadata.page(kind, bytes).map_err(|error| nonsense(kind, &error));
+                self.ask(&call, Patience::PLAN, read).await.ok()
             }
         });
         let pages = futures_util::future::join_all(lists).await;
@@ -167,11 +174,8 @@ impl Cluster {
     /// One object's metadata; none where there is no object of that name.
     pub async fn get(&self, kind: &Arc<Kind>, name: &str) -> Result<Option<Object>, Failure> {
         let call = Call::get(self.item(kind, name)).accept(Reading::Metadata.accept_object());
-        match self.send(&call, Patience::RUN).await {
-            Ok(bytes) => {
-                let bare: Bare = serde_json::from_slice(&bytes).map_err(|error| nonsense(kind, &error))?;
-                Ok(Some(bare.into_object(kind)))
-            }
+        match self.ask(&call, Patience::RUN, |bytes| metadata(kind, bytes)).await {
+            Ok(object) => Ok(Some(object)),
             Err(failure) if failure.is_not_found() => Ok(None),
             Err(failure) => Err(failure),
         }
@@ -214,9 +218,4 @@ pub(super) fn escaped(text: &str) -> String {
             _ => format!("%{byte:02X}"),
         })
         .collect()
-}
-
-pub(super) fn nonsense(kind: &Kind, error: &serde_json::Error) -> Failure {
-    // Where the parse failed is told, what it stumbled on is not: it may be anything.
-    Failure::Nonsense(format!("{}: line {}, column {}", kind.resource(), error.line(), error.column()))
 }

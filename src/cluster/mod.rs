@@ -1,5 +1,6 @@
 //! The cluster: the only folder that sends requests. Reading what it answers is pure.
 
+mod answer;
 mod catalog;
 mod change;
 pub mod connection;
@@ -26,7 +27,10 @@ mod watch;
 mod wire;
 mod write;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 pub use catalog::{Catalog, Served};
 pub use change::NodeState;
@@ -43,6 +47,8 @@ pub struct Cluster {
     client: kube::Client,
     namespace: Arc<str>,
     request_timeout: Option<Duration>,
+    /// When the time for everything together ends; none without a limit.
+    deadline: Option<Instant>,
     warnings: Arc<Warnings>,
 }
 
@@ -50,7 +56,13 @@ impl Cluster {
     /// Over a client that is connected. `request_timeout` bounds each request; watches it does not bound.
     #[must_use]
     pub fn new(client: kube::Client, namespace: &str, request_timeout: Option<Duration>) -> Self {
-        Self { client, namespace: namespace.into(), request_timeout, warnings: Arc::default() }
+        Self { client, namespace: namespace.into(), request_timeout, deadline: None, warnings: Arc::default() }
+    }
+
+    /// The same connection for work that is to end by then: no request is waited for much longer, nor tried again.
+    #[must_use]
+    pub fn until(&self, deadline: Option<Instant>) -> Self {
+        Self { deadline, ..self.clone() }
     }
 
     /// The one namespace whose objects this connection lists and changes.

@@ -45,10 +45,16 @@ impl Failure {
         }
     }
 
-    /// 404: not there.
+    /// 404 in the API server's own words: not there.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        self.code() == Some(404)
+        matches!(self, Self::Api { code: 404, reason, .. } if reason == "NotFound")
+    }
+
+    /// 404 without a `Status`: the API server serves nothing under that path, or it is not the API server who says so.
+    #[must_use]
+    pub fn is_unserved(&self) -> bool {
+        self.code() == Some(404) && !self.is_not_found()
     }
 
     /// 401 or 403: not allowed.
@@ -89,11 +95,26 @@ pub struct Patience {
 }
 
 impl Patience {
+    /// No more of it than what is left until a deadline. What has been decided is tried once all the same: first with
+    /// time for a slow answer, later only with time for a prompt one, since much may be left to be tried.
+    fn until(self, deadline: Option<std::time::Instant>, now: std::time::Instant) -> Self {
+        let Some(deadline) = deadline else { return self };
+        let over = now.saturating_duration_since(deadline);
+        let least = if over < OVERTIME { LAST_ANSWER } else { PROMPT_ANSWER };
+        let left = deadline.saturating_duration_since(now);
+        Self { answer: self.answer.min(left.max(least)), total: self.total.min(left) }
+    }
+
     /// While a person waits for the plan: an API that does not answer within seconds is unseen.
     pub const PLAN: Self = Self { answer: Duration::from_secs(4), total: Duration::from_millis(1500) };
     /// While the run goes on: long enough for an API server to restart.
     pub const RUN: Self = Self { answer: Duration::from_secs(15), total: Duration::from_secs(30) };
 }
+
+/// What a request gets when the time for everything together is over, for so long after that; and what it gets then.
+const LAST_ANSWER: Duration = Duration::from_secs(5);
+const OVERTIME: Duration = Duration::from_secs(15);
+const PROMPT_ANSWER: Duration = Duration::from_millis(500);
 
 /// How long an internal error of the server is taken for a passing one.
 const INTERNAL_ERROR: Duration = Duration::from_secs(5);
@@ -133,23 +154,38 @@ impl Call {
 }
 
 /// `metav1.Status`, as much of it as is told on.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Status {
-    #[serde(default)]
+    kind: String,
     message: String,
-    #[serde(default)]
     reason: String,
 }
+
+/// What the API server says of a path under which it serves nothing. Source: `k8s.io/apiserver`, by way of Go's
+/// `http.NotFound`; other servers written in Go say the same.
+const UNSERVED: &[u8] = b"404 page not found";
 
 impl Cluster {
     /// Sends, and sends again while the failure is a passing one and patience lasts. Only for calls that may be
     /// repeated: reads, deletes that carry a uid, patches that set an absolute value.
-    pub(super) async fn send(&self, call: &Call, patience: Patience) -> Result<Bytes, Failure> {
+    ///
+    /// `read` takes the answer in; what it does not know as an API server's is asked for again too.
+    pub(super) async fn ask<T>(
+        &self,
+        call: &Call,
+        patience: Patience,
+        read: impl Fn(&[u8]) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let begun = Instant::now();
+        let patience = Patience { answer: self.request_timeout.unwrap_or(patience.answer), ..patience };
+        let total = patience.until(self.deadline, begun.into_std()).total;
         let mut pause = Duration::from_millis(100);
         loop {
-            let failure = match self.send_once(call, patience.answer).await {
-                Ok(bytes) => return Ok(bytes),
+            let limit = patience.until(self.deadline, Instant::now().into_std()).answer;
+            let answer = self.send_once(call, limit).await;
+            let failure = match answer.and_then(|bytes| read(&bytes)) {
+                Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
             let asked = match &failure {
@@ -158,7 +194,7 @@ impl Cluster {
             };
             let wait = pause.max(asked);
             // A webhook that is down answers so, and mostly stays down.
-            let total = if failure.code() == Some(500) { patience.total.min(INTERNAL_ERROR) } else { patience.total };
+            let total = if failure.code() == Some(500) { total.min(INTERNAL_ERROR) } else { total };
             if !failure.is_passing() || begun.elapsed() + wait > total {
                 return Err(failure);
             }
@@ -168,8 +204,7 @@ impl Cluster {
         }
     }
 
-    async fn send_once(&self, call: &Call, answer: Duration) -> Result<Bytes, Failure> {
-        let limit = self.request_timeout.unwrap_or(answer);
+    async fn send_once(&self, call: &Call, limit: Duration) -> Result<Bytes, Failure> {
         let request = call.request(Body::from)?;
         let response = timeout(limit, self.client.send(request))
             .await
@@ -186,8 +221,8 @@ impl Cluster {
         }
         let mut bytes = BytesMut::new();
         loop {
-            match timeout(BODY_SILENCE, body.frame()).await {
-                Err(_) => return Err(Failure::Timeout(BODY_SILENCE)),
+            match timeout(BODY_SILENCE.min(limit), body.frame()).await {
+                Err(_) => return Err(Failure::Timeout(BODY_SILENCE.min(limit))),
                 Ok(None) => break,
                 Ok(Some(Err(error))) => return Err(Failure::Transport(root_cause(&error))),
                 Ok(Some(Ok(frame))) => {
@@ -210,9 +245,13 @@ pub(super) fn api_failure(status: StatusCode, headers: &http::HeaderMap, body: &
         .get(header::RETRY_AFTER)
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.trim().parse().ok())
-        .map(Duration::from_secs);
+        // Whoever asks for more than a day will not be heard anyway, and no sum of times must overflow.
+        .map(|seconds: u64| Duration::from_secs(seconds.min(86_400)));
     let (message, reason) = match serde_json::from_slice::<Status>(body) {
-        Ok(status) if !status.message.is_empty() => (status.message, status.reason),
+        Ok(status) if status.kind == "Status" && !status.message.is_empty() => (status.message, status.reason),
+        _ if status == StatusCode::NOT_FOUND && body.trim_ascii() != UNSERVED => {
+            return Failure::Nonsense("404 Not Found, and not in its words".to_owned());
+        }
         _ => {
             let text = String::from_utf8_lossy(&body[..body.len().min(200)]);
             let line = text.lines().next().unwrap_or_default().trim().to_owned();
@@ -229,7 +268,11 @@ pub(super) fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     while let Some(source) = innermost.source() {
         innermost = source;
     }
-    innermost.to_string()
+    // rustls has an address of its own manual to add, which is no help to anybody here.
+    match innermost.downcast_ref::<std::io::Error>().map(std::io::Error::kind) {
+        Some(std::io::ErrorKind::UnexpectedEof) => "the other side hung up".to_owned(),
+        _ => innermost.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -245,6 +288,57 @@ mod tests {
         assert_eq!(failure.to_string(), "pods is forbidden");
         assert!(failure.is_forbidden() && !failure.is_passing());
         assert!(matches!(failure, Failure::Api { retry_after: Some(pause), .. } if pause.as_secs() == 30));
+    }
+
+    #[test]
+    fn a_connection_that_was_hung_up_is_told_in_our_words() {
+        let words = "peer closed connection without sending TLS close_notify: https://docs.rs/rustls/";
+        let error = std::io::Error::new(std::io::ErrorKind::UnexpectedEof, words);
+        assert_eq!(root_cause(&error), "the other side hung up");
+        let refused = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "connection refused");
+        assert_eq!(root_cause(&refused), "connection refused");
+    }
+
+    #[test]
+    fn only_the_api_server_can_say_that_something_is_not_there() {
+        let failure = |body: &str| api_failure(StatusCode::NOT_FOUND, &http::HeaderMap::new(), body.as_bytes());
+        let status = failure(r#"{"kind":"Status","message":"pods \"a\" not found","reason":"NotFound","code":404}"#);
+        assert!(status.is_not_found() && !status.is_unserved());
+        let unserved = failure("404 page not found\n");
+        assert!(!unserved.is_not_found() && unserved.is_unserved());
+        for page in
+            ["", "<html>404</html>", "default backend - 404", r#"{"message":"no Route matched with those values"}"#]
+        {
+            assert!(matches!(failure(page), Failure::Nonsense(_)), "{page}");
+        }
+    }
+
+    #[test]
+    fn no_retry_after_is_longer_than_a_clock_can_count() {
+        let mut headers = http::HeaderMap::new();
+        headers.insert(header::RETRY_AFTER, "18446744073709551615".parse().unwrap());
+        let failure = api_failure(StatusCode::TOO_MANY_REQUESTS, &headers, b"");
+        let Failure::Api { retry_after: Some(pause), .. } = failure else { panic!("{failure:?}") };
+        assert!(Duration::MAX.checked_sub(pause).is_some_and(|rest| rest > Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn a_deadline_leaves_one_try_and_in_the_end_a_short_one() {
+        let now = std::time::Instant::now();
+        let seconds = Duration::from_secs;
+        let deadline = now + seconds(100);
+        // So many seconds before it, or after it.
+        let until = |left: i64| {
+            let now = now + seconds(u64::try_from(100 - left).unwrap());
+            let patience = Patience::RUN.until(Some(deadline), now);
+            (patience.answer, patience.total)
+        };
+        assert_eq!(until(100), (Patience::RUN.answer, Patience::RUN.total));
+        assert_eq!(until(20), (seconds(15), seconds(20)));
+        assert_eq!(until(2), (LAST_ANSWER, seconds(2)));
+        assert_eq!(until(-10), (LAST_ANSWER, Duration::ZERO));
+        assert_eq!(until(-16), (PROMPT_ANSWER, Duration::ZERO));
+        assert_eq!(Patience::RUN.until(None, now).total, Patience::RUN.total);
     }
 
     #[test]

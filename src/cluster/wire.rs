@@ -199,6 +199,8 @@ impl Item for Bare {
 #[serde(bound = "T: DeserializeOwned")]
 struct List<T> {
     #[serde(default)]
+    kind: String,
+    #[serde(default)]
     metadata: ListMetadata,
     #[serde(default = "Option::default")]
     items: Option<Vec<T>>,
@@ -285,6 +287,10 @@ impl Reading {
 
 fn page<T: Item>(kind: &Arc<Kind>, bytes: &[u8]) -> Result<Page, serde_json::Error> {
     let list: List<T> = serde_json::from_slice(bytes)?;
+    // JSON of somebody else's making has no items either, and nothing may be taken for empty by that.
+    if !list.kind.ends_with("List") {
+        return Err(serde::de::Error::custom("no list"));
+    }
     let objects = list.items.unwrap_or_default().into_iter().map(|item| item.into_object(kind)).collect();
     Ok(Page { objects, next: list.metadata.r#continue, resource_version: list.metadata.resource_version })
 }
@@ -306,7 +312,7 @@ mod tests {
 
     #[test]
     fn plaintext_annotations_never_leave_the_parser() {
-        let json = r#"{"metadata":{"continue":"next","resourceVersion":"7"},"items":[{"metadata":{"name":"s","uid":"u",
+        let json = r#"{"kind":"SecretList","metadata":{"continue":"next","resourceVersion":"7"},"items":[{"metadata":{"name":"s","uid":"u",
             "annotations":{"kubectl.kubernetes.io/last-applied-configuration":"canary","helm.sh/resource-policy":"keep"},
             "managedFields":[{"canary":"canary"}]}}]}"#;
         let page = Reading::Metadata.page(&kind("", "Secret"), json.as_bytes()).unwrap();
@@ -317,12 +323,29 @@ mod tests {
 
     #[test]
     fn null_stands_for_nothing() {
-        let json = r#"{"metadata":{},"items":[{"metadata":{"name":"p","uid":"u","labels":null,"annotations":null,
+        let json = r#"{"kind":"PodList","metadata":{},"items":[{"metadata":{"name":"p","uid":"u","labels":null,"annotations":null,
             "ownerReferences":null,"finalizers":null},"spec":null,"status":null}]}"#;
         let pod = kind("", "Pod");
         let page = Reading::of(&pod).page(&pod, json.as_bytes()).unwrap();
         assert_eq!(page.objects.len(), 1);
-        assert!(Reading::Metadata.page(&pod, br#"{"metadata":{},"items":null}"#).unwrap().objects.is_empty());
+        assert!(
+            Reading::Metadata
+                .page(&pod, br#"{"kind":"PodList","metadata":{},"items":null}"#)
+                .unwrap()
+                .objects
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn json_that_is_no_list_is_not_an_empty_one() {
+        let pod = kind("", "Pod");
+        for json in
+            ["{}", "null", r#"{"status":"ok"}"#, r#"{"kind":"Status","metadata":{}}"#, r#"{"metadata":{},"items":[]}"#]
+        {
+            assert!(Reading::of(&pod).page(&pod, json.as_bytes()).is_err(), "{json}");
+            assert!(Reading::Metadata.page(&pod, json.as_bytes()).is_err(), "{json}");
+        }
     }
 
     #[test]

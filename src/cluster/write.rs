@@ -7,9 +7,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Cluster, Failure, Patience,
+    Cluster, Failure, Patience, answer,
     request::{Call, JSON},
-    wire::Bare,
 };
 use crate::inventory::{Kind, Object};
 
@@ -97,10 +96,9 @@ impl Cluster {
             content_type: JSON,
             body: options.to_string().into_bytes(),
         };
-        match self.send(&call, how.trial.patience()).await {
-            Ok(bytes) => Ok(deleted(kind, &bytes)),
+        match self.ask(&call, how.trial.patience(), |bytes| deleted(kind, bytes)).await {
             Err(failure) if failure.is_not_found() => Ok(Deleted::Absent),
-            Err(failure) => Err(failure),
+            answer => answer,
         }
     }
 
@@ -149,7 +147,7 @@ impl Cluster {
             content_type: MERGE_PATCH,
             body: json!({ "metadata": metadata, "spec": spec }).to_string().into_bytes(),
         };
-        self.send(&call, trial.patience()).await.map(drop)
+        self.ask(&call, trial.patience(), answer::written).await
     }
 
     /// Replicas that an object asks for, by its `scale` subresource: for custom resources, whose spec is their own.
@@ -165,9 +163,7 @@ impl Cluster {
             replicas: Option<i64>,
         }
         let path = format!("{}/scale", self.item(kind, name));
-        let bytes = self.send(&Call::get(path), Patience::PLAN).await?;
-        let scale: Scale =
-            serde_json::from_slice(&bytes).map_err(|_| Failure::Nonsense(format!("scale of {}", kind.resource())))?;
+        let scale = self.ask(&Call::get(path), Patience::PLAN, |bytes| answer::read::<Scale>("Scale", bytes)).await?;
         Ok(scale.spec.replicas.unwrap_or(0))
     }
 }
@@ -175,19 +171,12 @@ impl Cluster {
 /// A `Status` says the object is gone. Some kinds (Services, PodTemplates) answer with the object instead: with a
 /// deletionTimestamp it is on its way out, without one it has been removed at once
 /// (`k8s.io/apiserver/pkg/registry/generic/registry.Store.Delete`, `ReturnDeletedObject`).
-fn deleted(kind: &Arc<Kind>, bytes: &[u8]) -> Deleted {
-    use super::wire::Item as _;
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Answer {
-        kind: String,
+fn deleted(kind: &Arc<Kind>, bytes: &[u8]) -> Result<Deleted, Failure> {
+    if answer::kind_of(bytes)? == "Status" {
+        return Ok(Deleted::Gone);
     }
-    if serde_json::from_slice::<Answer>(bytes).is_ok_and(|answer| answer.kind == "Status") {
-        return Deleted::Gone;
-    }
-    let bare: Bare = serde_json::from_slice(bytes).unwrap_or_default();
-    let object = bare.into_object(kind);
-    if object.deletion.is_none() { Deleted::Gone } else { Deleted::Begun(Box::new(object)) }
+    let object = answer::metadata(kind, bytes)?;
+    Ok(if object.deletion.is_none() { Deleted::Gone } else { Deleted::Begun(Box::new(object)) })
 }
 
 #[cfg(test)]
@@ -204,9 +193,17 @@ mod tests {
             watchable: true,
             scalable: false,
         });
-        assert!(matches!(deleted(&kind, br#"{"kind":"Status","status":"Success"}"#), Deleted::Gone));
-        assert!(matches!(deleted(&kind, br#"{"kind":"Service","metadata":{"name":"p"}}"#), Deleted::Gone));
-        let begun = br#"{"kind":"Pod","metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["f"]}}"#;
-        assert!(matches!(deleted(&kind, begun), Deleted::Begun(object) if object.finalizers == ["f"]));
+        assert!(matches!(deleted(&kind, br#"{"kind":"Status","status":"Success"}"#), Ok(Deleted::Gone)));
+        assert!(matches!(
+            deleted(&kind, br#"{"kind":"Service","metadata":{"name":"p","uid":"u"}}"#),
+            Ok(Deleted::Gone)
+        ));
+        let begun =
+            br#"{"kind":"Pod","metadata":{"uid":"u","deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["f"]}}"#;
+        assert!(matches!(deleted(&kind, begun), Ok(Deleted::Begun(object)) if object.finalizers == ["f"]));
+        // A page for people to log in is not the end of an object.
+        for page in ["", "<html></html>", "{}", r#"{"status":"ok"}"#] {
+            assert!(matches!(deleted(&kind, page.as_bytes()), Err(Failure::Nonsense(_))), "{page}");
+        }
     }
 }

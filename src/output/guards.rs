@@ -29,8 +29,8 @@ pub fn sentence(guard: &Guard, app: &str) -> String {
             )
         }
         Guard::Unseen { owner, objects: count } => format!(
-            "{} controlled by {owner}, and objects of that kind may not be listed, so that what it controls and whether \
-             it lives is unknown; ask for permission to list them; --allow-managed goes on all the same",
+            "{} controlled by {owner}, and objects of that kind could not be listed, so that what it controls and whether \
+             it lives is unknown; try again, or ask for permission to list them; --allow-managed goes on all the same",
             is_are(*count)
         ),
         Guard::SharedParent { parent, others } => format!(

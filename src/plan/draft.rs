@@ -116,7 +116,7 @@ impl Draft<'_> {
         let precaution = Precaution::of(object, !self.choices.no_scale_down).filter(|_| goes);
         notes.extend(precaution.as_ref().map(Precaution::sentence));
         let restore = self.restore(index).filter(|_| goes);
-        notes.extend(restore.as_ref().map(Restore::sentence));
+        notes.extend(restore.as_ref().filter(|restore| !restore.is_empty()).map(Restore::sentence));
         PlanObject {
             kind: object.kind.clone(),
             name: object.name.clone(),
@@ -158,6 +158,7 @@ impl Draft<'_> {
     }
 
     /// What an earlier run noted on it. Notes on a Deployment are copied to its ReplicaSets, where they mean nothing.
+    /// A note of what is not so any more holds nothing to go back to, and is there to be taken away.
     fn restore(&self, index: usize) -> Option<Restore> {
         let object = &self.inventory.objects()[index];
         let note = object.annotations.get(Restore::ANNOTATION)?;
@@ -167,7 +168,7 @@ impl Draft<'_> {
             // Somebody has scaled it up again.
             restore.replicas = None;
         }
-        Some(restore).filter(|restore| !restore.is_empty())
+        Some(restore)
     }
 
     /// Down to 0 where it is not there already. What a member controls is scaled through that member.

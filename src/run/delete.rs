@@ -27,8 +27,6 @@ pub(super) const STALL: Duration = Duration::from_secs(30);
 const PATIENCE_WITH_CONTROLLERS: Duration = Duration::from_secs(5);
 /// Attempts at an object that changes under our hands.
 pub(super) const ATTEMPTS: usize = 5;
-/// A delete is given this long even when the time limit is over: it has been decided.
-const LAST_ANSWER: Duration = Duration::from_secs(5);
 
 /// After the wish to stop, deletes that are under way are given this long to be answered.
 const LAST_WORDS: Duration = Duration::from_millis(150);
@@ -144,13 +142,12 @@ impl Runner<'_> {
     /// Deletes these at once, each by its uid, up to a bounded number in flight. Stops sending when asked to stop.
     pub(super) async fn delete_all(&mut self, phase: Phase, objects: &[&PlanObject]) {
         let known = &self.known_owners();
-        let limit = self.remaining().map_or(Duration::MAX, |left| left.max(LAST_ANSWER));
         let stop = self.stop.clone();
         let (cluster, grace) = (self.cluster, self.grace_period);
-        let attempts = objects.iter().take_while(|_| !stop.is_asked()).map(|&object| async move {
-            let attempt = tokio::time::timeout(limit, attempt(cluster, object, grace, known)).await;
-            (object, attempt.unwrap_or_else(|_| Attempt::Refused("no answer within the time limit".to_owned())))
-        });
+        let attempts = objects
+            .iter()
+            .take_while(|_| !stop.is_asked())
+            .map(|&object| async move { (object, attempt(cluster, object, grace, known).await) });
         let mut attempts = stream::iter(attempts).buffer_unordered(DELETES_AT_ONCE);
         let stop = self.stop.clone();
         let mut stopped = std::pin::pin!(async {

@@ -71,6 +71,7 @@ pub struct Mission<'a> {
 pub async fn run(mission: Mission<'_>, plan: Plan) -> Report {
     let begun = Instant::now();
     let Mission { cluster, catalog, question, inventory, look_again, limits, events, stop } = mission;
+    let cluster = &cluster.until(limits.timeout.and_then(|timeout| begun.checked_add(timeout)));
     let mut runner = Runner::new(cluster, &plan, events, stop, limits);
     runner.go_on_from(inventory);
     let mut ledger = Ledger::open(&runner, inventory);

@@ -48,6 +48,8 @@ pub async fn find_wakers(cluster: &Cluster, plan: &mut Plan) {
     if plan.objects.iter().all(|object| object.scale.is_none()) {
         return;
     }
+    // Somebody waits for the plan.
+    let cluster = &cluster.until(std::time::Instant::now().checked_add(LIMIT));
     for object in &mut plan.objects {
         let due = object.goes() && !object.terminating && object.kind.is("autoscaling", "HorizontalPodAutoscaler");
         if !due {

@@ -17,8 +17,10 @@ use crate::{
 impl Runner<'_> {
     /// Puts back what was paused and scaled down.
     pub(super) async fn restore(&mut self) -> Vec<PutBack> {
-        let cluster = self.cluster;
+        // Whatever time is left: what was changed is not left so for want of it.
+        let cluster = &self.cluster.until(None);
         let undo = std::mem::take(&mut self.undo);
+        let is_noted = !undo.is_empty();
         let due = undo.into_iter().filter_map(|(uid, before)| Some((self.object(&uid)?, before)));
         let requests: Vec<_> = due
             .map(|(object, before)| async move {
@@ -52,7 +54,7 @@ impl Runner<'_> {
         // A Deployment's annotations are copied to its ReplicaSets.
         let sets = self.plan.going().filter(|object| object.kind.is("apps", "ReplicaSet") && !object.owners.is_empty());
         let forget = json!({ "metadata": { "annotations": { (Restore::ANNOTATION): null } } });
-        for set in sets.filter(|_| !restored.is_empty()) {
+        for set in sets.filter(|_| is_noted) {
             let _ = cluster.merge(&set.kind, &set.name, &set.uid, forget.clone(), Trial::No).await;
         }
         restored

@@ -224,3 +224,17 @@ spec:
         ));
     }
 }
+
+/// A run that was killed between the note and the change.
+#[test]
+fn a_note_of_what_was_never_done_is_taken_away() {
+    let world = World::new("noted-only");
+    world.deployment("web", "demo", 2);
+    world.until_running("app=demo", 2);
+    let note = r#"{"metadata":{"annotations":{"kubectl-purge/restore":"{\"replicas\":3}"}}}"#;
+    world.kubectl(&["patch", "deployment", "web", "-p", note]);
+    world.purge(&["app", "demo", "--yes", "--restore"]).exits(0).never_says("scaled back");
+    let deployment = world.get("deployment/web");
+    assert_eq!(deployment["metadata"]["annotations"]["kubectl-purge/restore"], Value::Null);
+    assert_eq!(deployment["spec"]["replicas"], 2);
+}

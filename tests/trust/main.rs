@@ -8,13 +8,20 @@
 mod api;
 mod between;
 mod bystanders;
+mod crash;
+mod crew;
 #[path = "../purge/harness.rs"]
 #[allow(dead_code, reason = "what the other suite needs of it")]
 mod harness;
+mod judge;
+mod launch;
+mod network;
+mod outage;
 mod permissions;
+mod proxy;
 #[path = "../purge/screen.rs"]
 #[allow(dead_code, reason = "what the other suite needs of it")]
 mod screen;
-#[allow(dead_code, reason = "the series come one after the other")]
 mod series;
+mod site;
 mod worlds;

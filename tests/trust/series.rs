@@ -44,7 +44,13 @@ impl Series {
 
     /// The numbers of the cases, until the time is over.
     pub fn cases(&self) -> impl Iterator<Item = usize> {
-        (0..self.cases).take_while(|_| self.until.is_none_or(|until| Instant::now() < until))
+        (0..self.cases).take_while(|_| !self.is_over())
+    }
+
+    /// Whether its time is over, for series whose cases do not come one after the other.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
     }
 
     /// The generator of one case: the same for the same seed, whichever cases ran before it.

@@ -65,18 +65,13 @@ impl Maker<'_> {
         let mut spec =
             json!({ "terminationGracePeriodSeconds": 0, "containers": [ { "name": "main", "image": "demo" } ] });
         let used = if self.random.u8(..3) == 0 { self.app() } else { app };
+        let env = |kind: &str, name: String| json!([ { kind: { "name": name, "optional": true } } ]);
         match self.random.u8(..5) {
-            0 => {
-                spec["containers"][0]["envFrom"] =
-                    json!([ { "configMapRef": { "name": format!("{used}-conf"), "optional": true } } ])
-            }
-            1 => {
-                spec["containers"][0]["envFrom"] =
-                    json!([ { "secretRef": { "name": format!("{used}-secret"), "optional": true } } ])
-            }
+            0 => spec["containers"][0]["envFrom"] = env("configMapRef", format!("{used}-conf")),
+            1 => spec["containers"][0]["envFrom"] = env("secretRef", format!("{used}-secret")),
             2 => {
-                spec["volumes"] =
-                    json!([ { "name": "data", "persistentVolumeClaim": { "claimName": format!("{used}-data") } } ])
+                let claim = json!({ "claimName": format!("{used}-data") });
+                spec["volumes"] = json!([ { "name": "data", "persistentVolumeClaim": claim } ]);
             }
             _ => {}
         }

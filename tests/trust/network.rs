@@ -1,0 +1,248 @@
+//! The network between the program and the API server: every fault at every request, then several at random. Each run
+//! ends in time, and says truly what came of it; a second one finishes.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Mutex,
+    time::Duration,
+};
+
+use crate::{
+    crew::{Failures, clean_run, each, straight},
+    harness::Run,
+    judge::Case,
+    launch::Launched,
+    proxy::{
+        Proxy,
+        fault::Fault,
+        log::{Entry, Log},
+        script::{Rule, Script, When},
+    },
+    series::{Series, is_long},
+    site::Site,
+};
+
+/// What the run is given, and what it may take altogether: the plan is made before that time begins, the second look
+/// after it.
+const TIMEOUTS: [&str; 2] = ["5s", "20s"];
+const LIMIT: Duration = Duration::from_secs(75);
+
+/// How a run is disturbed.
+#[derive(Clone, Debug)]
+struct Trouble {
+    rules: Vec<Rule>,
+    page: Option<usize>,
+    /// A `--request-timeout`, without which silence is waited for much longer.
+    hasty: bool,
+}
+
+/// What a series comes to.
+#[derive(Default)]
+struct Figures {
+    faults: BTreeMap<Fault, usize>,
+    /// By exit code: runs, and those of them after which nothing was left.
+    exits: BTreeMap<i32, (usize, usize)>,
+    /// Faults that struck, each with its place.
+    struck: BTreeSet<(String, Fault)>,
+    longest: Duration,
+    requests: usize,
+}
+
+impl Figures {
+    fn text(&self) -> String {
+        let runs: usize = self.exits.values().map(|(runs, _)| runs).sum();
+        let faults: usize = self.faults.values().sum();
+        let kinds: Vec<String> = self.faults.iter().map(|(fault, count)| format!("{} {count}", fault.name())).collect();
+        let exits: Vec<String> =
+            self.exits.iter().map(|(code, (runs, clean))| format!("{code}: {runs} ({clean} clean)")).collect();
+        format!(
+            "{runs} runs, {} requests, {faults} faults; exits {}; longest run {:.1?}; {}",
+            self.requests,
+            exits.join(", "),
+            self.longest,
+            kinds.join(", ")
+        )
+    }
+}
+
+fn purge(site: &Site, kubeconfig: &std::path::Path, hasty: bool) -> Option<Run> {
+    let mut arguments = vec!["app", "demo", "--yes", "-o", "json", "--timeout", TIMEOUTS[usize::from(is_long())]];
+    if hasty {
+        arguments.push("--request-timeout=1s");
+    }
+    Launched::start(&site.world, kubeconfig, &arguments).ends_within(LIMIT)
+}
+
+/// One case: the application made, purged through the proxy, judged, and purged again without it. Whether nothing is
+/// left of it.
+fn case(site: &Site, trouble: &Trouble, figures: &Mutex<Figures>, failures: &Failures) -> bool {
+    let before = site.deploy();
+    let script = Script { rules: trouble.rules.clone(), page: trouble.page, ..Script::default() };
+    let proxy = Proxy::start(site.world.plane, script);
+    let run = purge(site, &proxy.kubeconfig, trouble.hasty);
+    let log = proxy.log();
+    drop(proxy);
+    let after = site.objects();
+    let mut faults = Vec::new();
+    match &run {
+        None => faults.push(format!("it had not ended after {LIMIT:?}")),
+        Some(run) => faults.extend(Case { site, before: &before, after: &after, run, log: &log }.faults()),
+    }
+    let mut told = run.as_ref().map(|run| format!("{run:?}")).unwrap_or_default();
+    match purge(site, straight(&site.world), false) {
+        None => faults.push("the second run had not ended".to_owned()),
+        Some(second) => {
+            let after = site.objects();
+            faults.extend(site.harm(&after));
+            if second.code != 0 || !site.application(&after).is_empty() {
+                let left: Vec<String> = site.application(&after).values().map(crate::site::title).collect();
+                faults.push(format!("the second run exits {} and leaves {left:?}", second.code));
+                told = format!("{told}\nsecond: {second:?}");
+            }
+        }
+    }
+    if !faults.is_empty() {
+        failures.add(&format!("{trouble:?}\n{told}\n{}", log.text()), &faults);
+    }
+    count(&mut figures.lock().unwrap(), run.as_ref(), &log, site.application(&after).is_empty());
+    faults.is_empty()
+}
+
+fn count(figures: &mut Figures, run: Option<&Run>, log: &Log, clean: bool) {
+    for (fault, times) in log.faults() {
+        *figures.faults.entry(fault).or_default() += times;
+    }
+    figures.struck.extend(log.0.iter().filter_map(|entry| Some((entry.key.clone(), entry.fault?))));
+    let exit = figures.exits.entry(run.map_or(-1, |run| run.code)).or_default();
+    exit.0 += 1;
+    exit.1 += usize::from(clean);
+    figures.longest = figures.longest.max(run.map_or(LIMIT, |run| run.took));
+    figures.requests += log.0.len();
+}
+
+/// Kinds of which the application has objects: a fault there changes the course of the run.
+const ITS_OWN: [&str; 8] = [
+    "pods",
+    "services",
+    "endpoints",
+    "configmaps",
+    "deployments",
+    "replicasets",
+    "endpointslices",
+    "horizontalpodautoscalers",
+];
+
+/// Lists of what the application has nothing of: they stand side by side, and faults in several do not hide each
+/// other.
+fn is_aside(key: &str) -> bool {
+    let resource = key.split(' ').nth(1).unwrap_or_default();
+    key.starts_with("list ") && !ITS_OWN.contains(&resource)
+}
+
+/// Requests that there are only where lists come in pages of one object.
+const PAGES: [&str; 4] = ["page pods #1", "page pods #3", "page replicasets #2", "page services #1"];
+
+/// Every fault at every request, in as few runs as that takes.
+fn troubles(pairs: &[(String, Fault)], together: usize) -> Vec<Trouble> {
+    let trouble = |group: &[&(String, Fault)]| Trouble {
+        rules: group.iter().map(|(key, fault)| Rule { when: When::Key(key.clone()), fault: *fault }).collect(),
+        page: group.iter().any(|(key, _)| key.starts_with("page ")).then_some(1),
+        hasty: true,
+    };
+    let mut troubles = Vec::new();
+    for fault in Fault::ALL {
+        let (aside, alone): (Vec<_>, Vec<_>) =
+            pairs.iter().filter(|(_, of)| *of == fault).partition(|(key, _)| is_aside(key));
+        troubles.extend(aside.chunks(together).map(trouble));
+        troubles.extend(alone.chunks(1).map(trouble));
+    }
+    troubles
+}
+
+#[test]
+fn every_fault_at_every_request() {
+    let series = Series::new("network, every fault at every request", 12, usize::MAX);
+    let keys: Vec<&str> = clean_run().0.iter().map(|entry| entry.key.as_str()).chain(PAGES).collect();
+    let mut pairs: Vec<(String, Fault)> = Vec::new();
+    for fault in Fault::ALL {
+        let befallen = keys.iter().filter(|key| fault.befalls(key.rsplit_once(" #").map_or(*key, |(title, _)| title)));
+        pairs.extend(befallen.map(|key| ((*key).to_owned(), fault)));
+    }
+    let mut cases = troubles(&pairs, 10);
+    // Some of all, where there is no time for more.
+    series.random(0).shuffle(&mut cases);
+    cases.truncate(series.cases);
+    let (figures, failures) = (Mutex::default(), Failures::default());
+    each((&series, "every"), &cases, &failures, |site, trouble| case(site, trouble, &figures, &failures));
+    if series.cases == usize::MAX {
+        // What was hidden by another fault, or did not come, once more by itself.
+        let struck = figures.lock().unwrap().struck.clone();
+        let missed: Vec<_> = pairs.iter().filter(|pair| !struck.contains(*pair)).cloned().collect();
+        let again = troubles(&missed, 1);
+        each((&series, "again"), &again, &failures, |site, trouble| case(site, trouble, &figures, &failures));
+    }
+    let figures = figures.into_inner().unwrap();
+    let covered = pairs.iter().filter(|pair| figures.struck.contains(*pair)).count();
+    series.report(format!("{covered} of {} places; {}", pairs.len(), figures.text()));
+    failures.none();
+}
+
+/// From each turn of the run on nothing goes right any more: most of all the second look, by which it says what it says.
+#[test]
+fn every_fault_for_good() {
+    let series = Series::new("network, every fault for good", 6, usize::MAX);
+    let clean = &clean_run().0;
+    let first = |what: &dyn Fn(&Entry) -> bool| clean.iter().position(what).unwrap();
+    let last = clean.iter().rposition(Entry::has_written).unwrap();
+    let turns = [
+        0,
+        first(&|entry| entry.call.is_trial()),
+        first(&Entry::has_written),
+        first(&|entry| entry.has_written() && entry.key.starts_with("delete ")),
+        last,
+        last + 1,
+    ];
+    let mut cases: Vec<Trouble> = turns
+        .into_iter()
+        .flat_map(|turn| Fault::ALL.map(|fault| (turn, fault)))
+        .map(|(turn, fault)| Trouble {
+            rules: vec![Rule { when: When::Since(turn), fault }],
+            page: (turn % 2 == 0).then_some(1),
+            hasty: true,
+        })
+        .collect();
+    series.random(0).shuffle(&mut cases);
+    cases.truncate(series.cases);
+    let (figures, failures) = (Mutex::default(), Failures::default());
+    each((&series, "lasting"), &cases, &failures, |site, trouble| case(site, trouble, &figures, &failures));
+    series.report(figures.into_inner().unwrap().text());
+    failures.none();
+}
+
+#[test]
+fn several_faults_at_random() {
+    let series = Series::new("network, several faults at random", 6, 500);
+    let requests = clean_run().0.len();
+    let cases: Vec<Trouble> = series.cases().map(|case| at_random(&mut series.random(case), requests)).collect();
+    let (figures, failures) = (Mutex::default(), Failures::default());
+    each((&series, "random"), &cases, &failures, |site, trouble| case(site, trouble, &figures, &failures));
+    series.report(figures.into_inner().unwrap().text());
+    failures.none();
+}
+
+fn at_random(random: &mut fastrand::Rng, requests: usize) -> Trouble {
+    let fault = |random: &mut fastrand::Rng| Fault::ALL[random.usize(..Fault::ALL.len())];
+    let mut rules: Vec<Rule> = (0..random.usize(1..=5))
+        .map(|_| Rule { when: When::Index(random.usize(..requests + 20)), fault: fault(random) })
+        .collect();
+    if random.u8(..10) < 6 {
+        let when = When::Storm(random.usize(..requests), random.usize(5..80));
+        rules.push(Rule { when, fault: fault(random) });
+    }
+    Trouble {
+        rules,
+        page: (random.u8(..4) == 0).then_some(1),
+        // Some with the program's own patience.
+        hasty: !is_long() || random.u8(..10) > 0,
+    }
+}
