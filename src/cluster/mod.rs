@@ -8,6 +8,7 @@ mod dial;
 pub mod environment;
 pub mod exec;
 pub mod flags;
+pub(crate) mod fuzzed;
 mod identity;
 pub mod kubeconfig;
 mod links;

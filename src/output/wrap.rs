@@ -4,7 +4,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Lines of at most `width` columns. Breaks at spaces; a word too long for a line breaks after `/`, `-` and the like,
 /// and only a piece too long even then breaks anywhere. Nothing but the spaces at the breaks is lost.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];
     let mut used = 0;

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod corpus;
 #[path = "../purge/harness.rs"]
 #[allow(dead_code, reason = "what the other suite needs of it")]
 mod harness;

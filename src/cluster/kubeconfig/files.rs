@@ -89,6 +89,14 @@ pub(super) fn read(explicit: Option<&Path>, environment: &Environment) -> Result
     Ok(merged)
 }
 
+/// What one file of these bytes holds.
+pub(super) fn of_bytes(path: &Path, bytes: &[u8]) -> Result<Merged, KubeconfigError> {
+    let mut merged = Merged { chosen: true, ..Merged::default() };
+    let document = parse(bytes).map_err(|line| KubeconfigError::NotYaml { path: path.to_owned(), line })?;
+    merged.add(path, &document);
+    Ok(merged)
+}
+
 /// A file's first document, which is all that kubectl reads; none if there is no such file.
 fn read_file(path: &Path) -> Result<Option<Map<String, Value>>, KubeconfigError> {
     let bytes = match std::fs::read(path) {

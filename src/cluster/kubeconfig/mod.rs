@@ -17,6 +17,7 @@ mod user;
 
 use std::io::ErrorKind;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -43,8 +44,26 @@ pub fn resolve(flags: &ConnectionFlags, environment: &Environment) -> Result<Con
     let request_timeout = request_timeout.map_err(KubeconfigError::Timeout)?;
     let namespace_flag = namespace_flag(flags)?;
     let explicit = flags.kubeconfig.as_deref().filter(|path| !path.as_os_str().is_empty());
-    let merged = files::read(explicit, environment)?;
-    let chosen = choose(&merged, flags, environment)?;
+    connection(&files::read(explicit, environment)?, flags, environment, namespace_flag, request_timeout)
+}
+
+/// The connection that one file of these bytes stands for, as far as it names no other files.
+pub(crate) fn of_bytes(
+    bytes: &[u8],
+    flags: &ConnectionFlags,
+    environment: &Environment,
+) -> Result<Connection, KubeconfigError> {
+    connection(&files::of_bytes(Path::new("kubeconfig"), bytes)?, flags, environment, None, None)
+}
+
+fn connection(
+    merged: &Merged,
+    flags: &ConnectionFlags,
+    environment: &Environment,
+    namespace_flag: Option<String>,
+    request_timeout: Option<Duration>,
+) -> Result<Connection, KubeconfigError> {
+    let chosen = choose(merged, flags, environment)?;
     let endpoint = cluster::read(chosen.cluster.as_ref(), flags, environment)?;
     let user = user::read(chosen.user.as_ref(), &endpoint, flags, environment)?;
     Ok(Connection {
