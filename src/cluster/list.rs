@@ -23,6 +23,11 @@ const LISTS_AT_ONCE: usize = 64;
 /// Objects a page: enough that few round trips are needed, few enough that a page is parsed in little memory.
 const PAGE: usize = 500;
 
+/// Where a list has more, it is none that a namespace can hold, but one made to have no end: etcd itself holds 8 GiB at
+/// most.
+const MOST_OBJECTS: usize = 500_000;
+const MOST_PAGES: usize = 2 * MOST_OBJECTS / PAGE;
+
 /// A list as of one moment.
 #[derive(Debug, Default)]
 pub struct Listing {
@@ -127,6 +132,7 @@ impl Cluster {
         let path = self.collection(kind);
         let mut listing = Listing::default();
         let mut next = String::new();
+        let mut pages = 0;
         loop {
             let mut query = Vec::new();
             query.extend(limit.map(|limit| format!("limit={limit}")));
@@ -134,7 +140,14 @@ impl Cluster {
             let call = Call::get(with_query(&path, &query)).accept(reading.accept_list());
             let bytes = self.send(&call, patience).await?;
             let page: Page = reading.page(kind, &bytes).map_err(|error| nonsense(kind, &error))?;
+            if page.objects.iter().any(|object| !object.is_addressable()) {
+                return Err(odd(kind, "an object has a name that none can have"));
+            }
             listing.objects.extend(page.objects);
+            pages += 1;
+            if listing.objects.len() > MOST_OBJECTS || pages > MOST_PAGES || (!next.is_empty() && next == page.next) {
+                return Err(odd(kind, "its list has no end"));
+            }
             listing.resource_version = page.resource_version;
             next = page.next;
             if next.is_empty() {
@@ -198,6 +211,10 @@ pub(super) fn escaped(text: &str) -> String {
             _ => format!("%{byte:02X}"),
         })
         .collect()
+}
+
+fn odd(kind: &Kind, what: &str) -> Failure {
+    Failure::Nonsense(format!("{}: {what}", kind.resource()))
 }
 
 pub(super) fn nonsense(kind: &Kind, error: &serde_json::Error) -> Failure {

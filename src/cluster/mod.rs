@@ -1,5 +1,6 @@
 //! The cluster: the only folder that sends requests. Reading what it answers is pure.
 
+mod bound;
 mod catalog;
 mod change;
 pub mod connection;

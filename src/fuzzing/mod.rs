@@ -8,6 +8,7 @@ use std::sync::Arc;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::{
+    cli::Output,
     cluster::{environment::Environment, fuzzed, kubeconfig, timeout},
     inventory::{Inventory, Kind, LabelSelector, Object, Quantity, Selector},
     output::{self, Look, escape},
@@ -190,7 +191,35 @@ pub fn tables(data: &[u8]) {
         assert!(look.color || plain == shown, "colour where none was asked for");
     }
     aligned(&output::plan::render(&plan, &Look { unicode: true, ..Look::default() }));
-    shown(&plan, &Look::default());
+    shown(&plan, &look);
+    told(plan, text.split('\u{1}'), &look);
+}
+
+/// Everything else that is said of a purge.
+fn told<'a>(plan: Plan, texts: impl Iterator<Item = &'a str> + Clone, look: &Look) {
+    for guard in sample::guards(texts.clone()) {
+        harmless(&output::guards::sentence(&guard, &plan.app));
+    }
+    let near: Vec<String> = texts.clone().take(2).map(str::to_owned).collect();
+    for question in sample::questions(texts.clone()) {
+        output::nothing::render(&plan, &question, &near).lines().for_each(harmless);
+    }
+    let applications = sample::applications(texts.clone());
+    let listing =
+        output::list::Listing { namespace: &plan.place.namespace, applications: &applications, unseen: &plan.unseen };
+    output::list::render(&listing, look).lines().for_each(harmless);
+    output::list::names(&listing).lines().for_each(harmless);
+    for format in [Output::Json, Output::Yaml] {
+        let document = output::document(format, &output::list::document(&listing)).unwrap_or_default();
+        document.lines().for_each(harmless);
+    }
+    for report in sample::reports(plan, texts) {
+        output::report::render(&report, look).lines().for_each(harmless);
+        for format in [Output::Json, Output::Yaml] {
+            let document = output::document(format, &output::ReportDocument::new(&report)).unwrap_or_default();
+            document.lines().for_each(harmless);
+        }
+    }
 }
 
 /// Broken into lines, a text fits them, and nothing but blanks is lost.

@@ -14,6 +14,7 @@ pub mod names;
 pub mod nothing;
 pub mod plan;
 pub mod progress;
+pub(crate) mod relay;
 pub mod report;
 mod row;
 #[cfg(test)]

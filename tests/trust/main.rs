@@ -9,5 +9,7 @@ mod corpus;
 #[path = "../purge/harness.rs"]
 #[allow(dead_code, reason = "what the other suite needs of it")]
 mod harness;
+mod hostile;
+mod memory;
 #[allow(dead_code, reason = "the series come one after the other")]
 mod series;

@@ -15,7 +15,7 @@ mod names;
 mod tests;
 mod user;
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -244,12 +244,26 @@ fn given(flag: Option<&String>) -> Option<&str> {
     flag.map(String::as_str).filter(|text| !text.is_empty())
 }
 
+/// The largest kubeconfig, certificate or token that is read: thousands of clusters with all their certificates.
+const LARGEST_FILE: usize = 16 << 20;
+
+/// A file's bytes. `/dev/zero` has no end, so that even a device or a pipe is read up to the limit and no further.
+fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > LARGEST_FILE {
+        return Err(ErrorKind::FileTooLarge.into());
+    }
+    Ok(bytes)
+}
+
 /// Why a file cannot be read, in words that do not differ between systems.
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "no such file".to_owned(),
         ErrorKind::PermissionDenied => "permission denied".to_owned(),
         ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        ErrorKind::FileTooLarge => format!("it is larger than {} MiB", LARGEST_FILE >> 20),
         _ => error.to_string(),
     }
 }
