@@ -83,7 +83,10 @@ struct Limits {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { limits: Limits { answer: ANSWER, all: ALL_ANSWERS, event: EVENT, time: LONGEST }, receiving: Arc::default() }
+        Self {
+            limits: Limits { answer: ANSWER, all: ALL_ANSWERS, event: EVENT, time: LONGEST },
+            receiving: Arc::default(),
+        }
     }
 }
 
@@ -214,7 +217,11 @@ mod tests {
         Bounds { limits: LIMITS, receiving: Arc::default() }
     }
 
-    fn body(bounds: &Bounds, by_line: bool, parts: &[&'static str]) -> Bounded<impl Body<Data = Bytes, Error = BoxError>> {
+    fn body(
+        bounds: &Bounds,
+        by_line: bool,
+        parts: &[&'static str],
+    ) -> Bounded<impl Body<Data = Bytes, Error = BoxError>> {
         let frames: Vec<_> =
             parts.iter().map(|part| Ok::<_, BoxError>(Frame::data(Bytes::from_static(part.as_bytes())))).collect();
         let body = StreamBody::new(futures_util::stream::iter(frames));

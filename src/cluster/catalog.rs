@@ -157,9 +157,9 @@ impl Cluster {
             .chain(groups.groups)
             .flat_map(|group| group.versions.into_iter().map(move |version| (group.name.clone(), version.version)))
             .collect();
-        let (wanted, odd): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|(group, version)| {
-            (group.is_empty() || is_path_name(group)) && is_path_name(version)
-        });
+        let (wanted, odd): (Vec<_>, Vec<_>) = wanted
+            .into_iter()
+            .partition(|(group, version)| (group.is_empty() || is_path_name(group)) && is_path_name(version));
         let answers = join_all(wanted.iter().map(|(group, version)| async move {
             let path = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
             let bytes = self.send(&Call::get(path).accept(JSON), Patience::PLAN).await?;
@@ -408,10 +408,13 @@ mod tests {
     fn an_api_that_no_path_can_name_is_unseen_and_never_asked_for() {
         let json = |group: &str, plural: &str| {
             let resource = resource(plural, "Thing", ALL);
-            format!(r#"{{"items":[{{"metadata":{{"name":"{group}"}},"versions":[{{"version":"v1","resources":[{resource}]}}]}}]}}"#)
+            format!(
+                r#"{{"items":[{{"metadata":{{"name":"{group}"}},"versions":[{{"version":"v1","resources":[{resource}]}}]}}]}}"#
+            )
         };
         assert_eq!(catalog(&json("a.example", "things")).kinds.len(), 1);
-        for (group, plural) in [("a.example", "../../nodes"), ("a.example", "things?x"), ("a/b", "things"), ("..", "x")] {
+        for (group, plural) in [("a.example", "../../nodes"), ("a.example", "things?x"), ("a/b", "things"), ("..", "x")]
+        {
             let catalog = catalog(&json(group, plural));
             assert!(catalog.kinds.is_empty() && catalog.unseen.len() == 1, "{group} {plural}");
         }

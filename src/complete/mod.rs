@@ -96,7 +96,8 @@ fn sought(line: &Line, wanted: &Wanted) -> Vec<Candidate> {
 fn is_word(value: &str) -> bool {
     const SIGNS: &str = "._-/:@=,+%";
     let plain = |character: char| {
-        let is_letter = if character.is_ascii() { character.is_ascii_alphanumeric() } else { character.is_alphanumeric() };
+        let is_letter =
+            if character.is_ascii() { character.is_ascii_alphanumeric() } else { character.is_alphanumeric() };
         (is_letter || SIGNS.contains(character)) && !is_harmful(character)
     };
     !value.is_empty() && value.chars().all(plain)
@@ -146,7 +147,9 @@ mod tests {
         assert!(is_word("arn:aws:eks:eu-1:1:cluster/prod"));
         assert!(!is_word("two words") && !is_word("bell\u{7}") && !is_word(""));
         assert!(is_word("größe") && is_word("日本") && is_word("--output=json"));
-        for value in ["$(reboot)", "`reboot`", "a;b", "a&b", "a|b", "a>b", "~", "*", "a'b", "a\"b", "a\\b", "{a,b}", "!1", "a#"] {
+        for value in
+            ["$(reboot)", "`reboot`", "a;b", "a&b", "a|b", "a>b", "~", "*", "a'b", "a\"b", "a\\b", "{a,b}", "!1", "a#"]
+        {
             assert!(!is_word(value), "{value}");
         }
         assert!(!is_word("a\u{202e}b") && !is_word("a\u{200b}b") && !is_word("a\u{a0}b"));

@@ -110,8 +110,7 @@ pub fn lists(data: &[u8]) {
     let orphans = Question::about("orphans", Target::Orphans);
     for question in [Question { include_related: true, ..Question::named("demo") }, orphans] {
         let selection = Selection::of(&inventory, &question);
-        let plan =
-            Plan::draft(&inventory, &selection, &question, &Choices::default(), Place::default(), Vec::new());
+        let plan = Plan::draft(&inventory, &selection, &question, &Choices::default(), Place::default(), Vec::new());
         for object in plan.going() {
             assert!(!object.uid.is_empty(), "nothing is deleted without its uid: {object:?}");
         }

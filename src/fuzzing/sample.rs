@@ -48,9 +48,7 @@ pub(super) fn plan<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Plan {
             refusal: None,
         })
         .collect();
-    let aside = |name: String, why: String| {
-        vec![Aside { kind: Arc::clone(&kinds[0]), name, uid: "uid".into(), why }]
-    };
+    let aside = |name: String, why: String| vec![Aside { kind: Arc::clone(&kinds[0]), name, uid: "uid".into(), why }];
     Plan {
         app: next(),
         instance: Some(next()),

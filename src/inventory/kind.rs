@@ -36,7 +36,9 @@ impl Kind {
     /// announce others, and a path made of those would lead out of the namespace.
     #[must_use]
     pub fn is_addressable(&self) -> bool {
-        (self.group.is_empty() || is_path_name(&self.group)) && is_path_name(&self.version) && is_path_name(&self.plural)
+        (self.group.is_empty() || is_path_name(&self.group))
+            && is_path_name(&self.version)
+            && is_path_name(&self.plural)
     }
 
     /// Whether this is `kind` of `group`, at whatever version.

@@ -79,7 +79,11 @@ mod tests {
     #[test]
     fn who_never_ends_is_not_passed_on_for_ever() {
         let told = passed_on(&b"x".repeat(4 * MOST));
-        assert!(told.len() < 2 * MOST && told.ends_with("(what it says goes on, and is not shown)\n"), "{}", told.len());
+        assert!(
+            told.len() < 2 * MOST && told.ends_with("(what it says goes on, and is not shown)\n"),
+            "{}",
+            told.len()
+        );
         assert!(told.lines().all(|line| line.len() as u64 <= LONGEST_LINE));
     }
 }

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod corpus;
+mod growth;
 #[path = "../purge/harness.rs"]
 #[allow(dead_code, reason = "what the other suite needs of it")]
 mod harness;

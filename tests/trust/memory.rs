@@ -12,8 +12,7 @@ use crate::harness::Run;
 /// Runs to the end; the most memory that it had at one time, in bytes.
 pub fn peak(mut command: Command) -> (Run, u64) {
     let begun = std::time::Instant::now();
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let stdout = read(child.stdout.take().unwrap());
     let stderr = read(child.stderr.take().unwrap());
     let mut peak = 0;
@@ -25,7 +24,10 @@ pub fn peak(mut command: Command) -> (Run, u64) {
         thread::sleep(Duration::from_millis(5));
     };
     let took = begun.elapsed();
-    (Run { stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap(), code: status.code().unwrap_or(-1), took }, peak)
+    (
+        Run { stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap(), code: status.code().unwrap_or(-1), took },
+        peak,
+    )
 }
 
 fn read(mut stream: impl std::io::Read + Send + 'static) -> thread::JoinHandle<String> {

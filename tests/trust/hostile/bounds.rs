@@ -19,9 +19,7 @@ const MEMORY: u64 = 1200 << 20;
 /// A small honest cluster, with `pods` as the hostile part of it.
 fn cluster(asked: &Asked, pods: impl Fn() -> Answer) -> Answer {
     let path = asked.path.trim_start_matches("http://hostile.example").split('?').next().unwrap_or_default();
-    let resource = |plural: &str, kind: &str| {
-        json!({ "resource": plural, "responseKind": { "kind": kind }, "scope": "Namespaced", "verbs": ["list", "delete", "watch"] })
-    };
+    let resource = |plural: &str, kind: &str| json!({ "resource": plural, "responseKind": { "kind": kind }, "scope": "Namespaced", "verbs": ["list", "delete", "watch"] });
     let group = |name: &str, resources: Value| json!({ "metadata": { "name": name }, "versions": [{ "version": "v1", "resources": resources }] });
     let discovery = |group: Value| Answer::json(json!({ "kind": "APIGroupDiscoveryList", "items": [group] }));
     match path {
@@ -31,9 +29,16 @@ fn cluster(asked: &Asked, pods: impl Fn() -> Answer) -> Answer {
             Answer::json(json!({ "kind": "Namespace", "status": { "phase": "Active" } }))
         }
         _ if path.ends_with("/pods") => pods(),
-        _ if path.ends_with("/configmaps") => Answer::json(json!({ "kind": "ConfigMapList", "metadata": { "resourceVersion": "1" },
-            "items": [object("configuration")] })),
-        _ => Answer::of(404, json!({ "kind": "Status", "reason": "NotFound", "message": "not found", "code": 404 }).to_string().into_bytes()),
+        _ if path.ends_with("/configmaps") => {
+            Answer::json(json!({ "kind": "ConfigMapList", "metadata": { "resourceVersion": "1" },
+            "items": [object("configuration")] }))
+        }
+        _ => Answer::of(
+            404,
+            json!({ "kind": "Status", "reason": "NotFound", "message": "not found", "code": 404 })
+                .to_string()
+                .into_bytes(),
+        ),
     }
 }
 
@@ -43,7 +48,10 @@ fn object(name: &str) -> Value {
 
 fn plan(server: &Server) -> Run {
     let folder = Folder::new();
-    let (run, peak) = memory::peak(command(&folder.kubeconfig(&json!({ "server": server.url }), &json!({})), &["app", "demo", "--dry-run"]));
+    let (run, peak) = memory::peak(command(
+        &folder.kubeconfig(&json!({ "server": server.url }), &json!({})),
+        &["app", "demo", "--dry-run"],
+    ));
     assert!(peak < MEMORY, "{} MiB", peak >> 20);
     harmless(&run, false);
     run
@@ -58,7 +66,11 @@ fn are_unseen(run: Run, why: &str) {
 #[test]
 fn an_answer_without_an_end_is_given_up_and_its_kind_is_unseen() {
     let endless = || Answer {
-        body: Body::Repeated { begin: br#"{"kind":"PodList","items":["#.to_vec(), part: vec![b' '; 1 << 20], times: 400 },
+        body: Body::Repeated {
+            begin: br#"{"kind":"PodList","items":["#.to_vec(),
+            part: vec![b' '; 1 << 20],
+            times: 400,
+        },
         ..Answer::of(200, Vec::new())
     };
     let run = plan(&Server::plain(move |asked| cluster(asked, endless)));
@@ -96,7 +108,8 @@ fn blanks(count: usize) -> Vec<u8> {
             held -= 8;
         }
     };
-    let code = |code: u64, length: u32| (0..length).fold(0, |turned, bit| turned | ((code >> bit & 1) << (length - 1 - bit)));
+    let code =
+        |code: u64, length: u32| (0..length).fold(0, |turned, bit| turned | ((code >> bit & 1) << (length - 1 - bit)));
     put(0b011, 3);
     put(code(0x30 + u64::from(b' '), 8), 8);
     for _ in 0..count / 258 {
@@ -108,7 +121,11 @@ fn blanks(count: usize) -> Vec<u8> {
 
 #[test]
 fn an_answer_without_a_bottom_is_no_answer() {
-    for deep in ["[".repeat(4 << 20), r#"{"a":"#.repeat(1 << 20), format!(r#"{{"kind":"PodList","items":[{}"#, r#"{"metadata":"#.repeat(1 << 20))] {
+    for deep in [
+        "[".repeat(4 << 20),
+        r#"{"a":"#.repeat(1 << 20),
+        format!(r#"{{"kind":"PodList","items":[{}"#, r#"{"metadata":"#.repeat(1 << 20)),
+    ] {
         let body = deep.clone();
         let run = plan(&Server::plain(move |asked| cluster(asked, || Answer::of(200, body.clone().into_bytes()))));
         run.exits(5).says("not checked (unavailable): pods: the answer is not from a Kubernetes API server: ");
@@ -120,7 +137,10 @@ fn an_answer_without_a_bottom_is_no_answer() {
 #[test]
 fn a_list_whose_pages_have_no_end_is_given_up() {
     let circle = || Answer::json(json!({ "kind": "PodList", "metadata": { "continue": "again" }, "items": [] }));
-    are_unseen(plan(&Server::plain(move |asked| cluster(asked, circle))), "the answer is not from a Kubernetes API server: pods: its list has no end");
+    are_unseen(
+        plan(&Server::plain(move |asked| cluster(asked, circle))),
+        "the answer is not from a Kubernetes API server: pods: its list has no end",
+    );
     let count = std::sync::atomic::AtomicUsize::new(0);
     let server = Server::plain(move |asked| {
         cluster(asked, || {
@@ -142,9 +162,21 @@ fn a_name_that_leads_elsewhere_makes_its_kind_unseen_and_is_in_no_request() {
         let run = purge(&kubeconfig, &["app", "demo", "--yes", "--timeout=1s", "--request-timeout=2s", "--max=10"]);
         assert!(matches!(run.code, 1 | 4 | 5), "{name:?}: {run:?}");
         for asked in server.asked() {
-            let is_honest = asked.path.split('?').next().unwrap().split('/').skip(1).all(|part| !matches!(part, "" | "." | ".." | "%2e%2e"));
+            let is_honest = asked
+                .path
+                .split('?')
+                .next()
+                .unwrap()
+                .split('/')
+                .skip(1)
+                .all(|part| !matches!(part, "" | "." | ".." | "%2e%2e"));
             assert!(is_honest, "{name:?}: {} {}", asked.method, asked.path);
-            assert!(asked.method == "GET" || !asked.path.contains("/pods"), "{name:?}: {} {}", asked.method, asked.path);
+            assert!(
+                asked.method == "GET" || !asked.path.contains("/pods"),
+                "{name:?}: {} {}",
+                asked.method,
+                asked.path
+            );
         }
     }
 }
@@ -152,11 +184,15 @@ fn a_name_that_leads_elsewhere_makes_its_kind_unseen_and_is_in_no_request() {
 /// A watch goes on for ever; a single event of it may not.
 #[test]
 fn an_event_of_a_watch_without_an_end_breaks_the_watch_and_not_the_program() {
-    let list = || Answer::json(json!({ "kind": "PodList", "metadata": { "resourceVersion": "1" }, "items": [object("web")] }));
+    let list =
+        || Answer::json(json!({ "kind": "PodList", "metadata": { "resourceVersion": "1" }, "items": [object("web")] }));
     let server = Server::plain(move |asked| {
         if asked.path.contains("watch=1") {
             let begin = br#"{"type":"ADDED","object":{"metadata":{"name":""#.to_vec();
-            return Answer { body: Body::Repeated { begin, part: vec![b'x'; 1 << 20], times: 200 }, ..Answer::of(200, Vec::new()) };
+            return Answer {
+                body: Body::Repeated { begin, part: vec![b'x'; 1 << 20], times: 200 },
+                ..Answer::of(200, Vec::new())
+            };
         }
         if asked.method == "DELETE" {
             // It has begun, and goes on: there is something to wait for.

@@ -34,26 +34,33 @@ fn secret() -> Value {
 
 /// A server that sends whole Secrets even to who asks for metadata alone, and to every try of a delete.
 fn cluster(asked: &Asked, gone: bool) -> Answer {
-    let resource = |plural: &str, kind: &str| {
-        json!({ "resource": plural, "responseKind": { "kind": kind }, "scope": "Namespaced", "verbs": ["list", "delete"] })
-    };
+    let resource = |plural: &str, kind: &str| json!({ "resource": plural, "responseKind": { "kind": kind }, "scope": "Namespaced", "verbs": ["list", "delete"] });
     let path = asked.path.split('?').next().unwrap();
     let secrets = format!("/api/v1/namespaces/{NAMESPACE}/secrets");
     match (asked.method.as_str(), path) {
-        (_, "/api") => Answer::json(json!({ "kind": "APIGroupDiscoveryList", "items": [{ "metadata": { "name": "" }, "versions": [
-            { "version": "v1", "resources": [resource("secrets", "Secret"), resource("pods", "Pod")] }] }] })),
+        (_, "/api") => {
+            Answer::json(json!({ "kind": "APIGroupDiscoveryList", "items": [{ "metadata": { "name": "" }, "versions": [
+            { "version": "v1", "resources": [resource("secrets", "Secret"), resource("pods", "Pod")] }] }] }))
+        }
         (_, "/apis") => Answer::json(json!({ "kind": "APIGroupDiscoveryList", "items": [] })),
         ("GET", path) if path == secrets => {
             let items = if gone { json!([]) } else { json!([secret()]) };
             Answer::json(json!({ "kind": "SecretList", "metadata": { "resourceVersion": "1" }, "items": items }))
         }
-        ("GET", path) if path.ends_with("/pods") => Answer::json(json!({ "kind": "PodList", "metadata": {}, "items": [] })),
+        ("GET", path) if path.ends_with("/pods") => {
+            Answer::json(json!({ "kind": "PodList", "metadata": {}, "items": [] }))
+        }
         ("GET", path) if path == format!("/api/v1/namespaces/{NAMESPACE}") => {
             Answer::json(json!({ "kind": "Namespace", "status": { "phase": "Active" } }))
         }
         (_, path) if path.starts_with(&secrets) => Answer::json(secret()),
-        _ => Answer::of(404, json!({ "kind": "Status", "reason": "NotFound", "message": "not found", "code": 404 }).to_string().into_bytes())
-            .header("Set-Cookie", format!("session={TOKEN}")),
+        _ => Answer::of(
+            404,
+            json!({ "kind": "Status", "reason": "NotFound", "message": "not found", "code": 404 })
+                .to_string()
+                .into_bytes(),
+        )
+        .header("Set-Cookie", format!("session={TOKEN}")),
     }
 }
 
@@ -61,14 +68,20 @@ fn cluster(asked: &Asked, gone: bool) -> Answer {
 #[test]
 fn nothing_secret_is_said_in_any_form_at_any_level() {
     let (config, authority) = certificate(&["127.0.0.1"]);
-    let server = Server::tls(config, |asked| cluster(asked, asked.method == "GET" && asked.header("x-never").is_some()));
+    let server =
+        Server::tls(config, |asked| cluster(asked, asked.method == "GET" && asked.header("x-never").is_some()));
     let folder = Folder::new();
     let cluster = json!({ "server": server.url, "certificate-authority-data": STANDARD.encode(authority) });
     let kubeconfig = folder.kubeconfig(&cluster, &json!({ "token": TOKEN }));
     let by_flag = format!("--token={TOKEN}");
     let mut runs = 0;
     for format in ["table", "wide", "json", "yaml", "name"] {
-        for command in [&["app", "demo", "--dry-run"][..], &["app", "demo", "--yes", "--timeout=1s"], &["list"], &["orphans", "--dry-run=server"]] {
+        for command in [
+            &["app", "demo", "--dry-run"][..],
+            &["app", "demo", "--yes", "--timeout=1s"],
+            &["list"],
+            &["orphans", "--dry-run=server"],
+        ] {
             if command[0] == "list" && format == "wide" || command.contains(&"--yes") && format == "name" {
                 continue;
             }
@@ -102,7 +115,8 @@ fn a_secret_is_on_the_disk_only_in_the_backup_that_was_asked_for() {
     run(&["app", "demo", "--yes", "--timeout=1s", "-v", "10"]).exits(4);
     assert_eq!(fs::read_dir(&home).unwrap().count(), 0, "something was written that nobody asked for");
 
-    let run = run(&["app", "demo", "--yes", "--timeout=1s", "--backup", "saved"]).exits(4).complains("saved 1 manifest");
+    let run =
+        run(&["app", "demo", "--yes", "--timeout=1s", "--backup", "saved"]).exits(4).complains("saved 1 manifest");
     silent_about(&run, &[DATA, APPLIED, TOKEN, &packed(DATA)]);
     let files: Vec<_> = fs::read_dir(home.join("saved")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!((files.len(), fs::read_dir(&home).unwrap().count()), (1, 1));
@@ -139,4 +153,23 @@ fn a_key_or_token_that_cannot_be_used_is_not_told_in_the_error() {
         let run = purge(&folder.kubeconfig(&cluster, &user), &["list", "-v", "10"]).exits(1).complains("error: ");
         silent_about(&run, &[KEY, TOKEN, &packed(KEY), &packed(TOKEN)]);
     }
+}
+
+#[test]
+fn a_credential_goes_to_no_server_that_the_server_names() {
+    let (config, authority) = certificate(&["127.0.0.1"]);
+    let other = Server::tls(config.clone(), |asked| cluster(asked, false));
+    let elsewhere = other.url.clone();
+    for status in [301, 302, 303, 307, 308] {
+        let location = elsewhere.clone();
+        let server = Server::tls(config.clone(), move |asked| {
+            Answer::of(status, Vec::new()).header("Location", format!("{location}{}", asked.path))
+        });
+        let folder = Folder::new();
+        let trusted = json!({ "server": server.url, "certificate-authority-data": STANDARD.encode(&authority) });
+        let run = purge(&folder.kubeconfig(&trusted, &json!({ "token": TOKEN })), &["app", "demo", "--yes"]);
+        run.exits(1).complains("error: ");
+        assert!(!server.asked().is_empty());
+    }
+    assert_eq!(other.asked().len(), 0);
 }

@@ -33,8 +33,7 @@ pub fn aligned(plan: &str) -> usize {
     let plan = without_colours(plan);
     let mut lines = plan.lines().skip_while(|line| !line.starts_with("ACTION "));
     let Some(header) = lines.next() else { return 0 };
-    let columns: Vec<usize> =
-        ["KIND", "NAME", "WHY", "NOW"].iter().filter_map(|word| header.find(word)).collect();
+    let columns: Vec<usize> = ["KIND", "NAME", "WHY", "NOW"].iter().filter_map(|word| header.find(word)).collect();
     assert!(columns.len() >= 3, "{header}");
     let mut rows = 0;
     for row in lines.take_while(|line| !line.is_empty()) {

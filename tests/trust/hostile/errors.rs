@@ -82,15 +82,19 @@ fn errors_are_said_in_harmless_words_whatever_stands_in_the_answer() {
         let status = [400, 401, 403, 404, 418, 422, 429, 500, 503][case % 9];
         let words = text(&mut random);
         let body = match case % 3 {
-            0 => json!({ "kind": "Status", "message": words, "reason": text(&mut random), "code": status }).to_string().into(),
+            0 => json!({ "kind": "Status", "message": words, "reason": text(&mut random), "code": status })
+                .to_string()
+                .into(),
             1 => bytes(&mut random),
             _ => words.into_bytes(),
         };
-        let reason: Vec<u8> = text(&mut random).into_bytes().into_iter().filter(|byte| !byte.is_ascii_control()).take(99).collect();
+        let reason: Vec<u8> =
+            text(&mut random).into_bytes().into_iter().filter(|byte| !byte.is_ascii_control()).take(99).collect();
         let retry: Vec<u8> = if random.bool() { b"18446744073709551615".to_vec() } else { b"rubbish".to_vec() };
         let code = if case % 6 == 5 { 200 } else { status };
-        let server = Server::plain(move |_| {
-            Answer { reason: reason.clone(), ..Answer::of(code, body.clone()).header("Retry-After", retry.clone()) }
+        let server = Server::plain(move |_| Answer {
+            reason: reason.clone(),
+            ..Answer::of(code, body.clone()).header("Retry-After", retry.clone())
         });
         let folder = Folder::new();
         let kubeconfig = folder.named(&text(&mut random), &json!({ "server": server.url }), &json!({}));

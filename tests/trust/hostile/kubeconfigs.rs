@@ -26,9 +26,17 @@ fn a_kubeconfigs_names_and_values_are_told_in_harmless_words() {
             // A name that does not exist, among names that are told.
             0 => folder.named(&odd, &cluster("https://127.0.0.1:1"), &user),
             1 => folder.named(&odd, &cluster(&format!("https://u:{CANARY}@{odd}")), &user),
-            2 => folder.named(&odd, &cluster("https://127.0.0.1:1"), &json!({ "exec": { "command": odd, "apiVersion": odd } })),
+            2 => folder.named(
+                &odd,
+                &cluster("https://127.0.0.1:1"),
+                &json!({ "exec": { "command": odd, "apiVersion": odd } }),
+            ),
             3 => folder.named(&odd, &json!({ "server": "https://127.0.0.1:1", "certificate-authority": odd }), &user),
-            4 => folder.named(&odd, &json!({ "server": "https://127.0.0.1:1", "certificate-authority-data": CANARY }), &user),
+            4 => folder.named(
+                &odd,
+                &json!({ "server": "https://127.0.0.1:1", "certificate-authority-data": CANARY }),
+                &user,
+            ),
             _ => {
                 let config = json!({ "current-context": "c", "contexts": [{ "name": "c", "context": { "cluster": "k", "namespace": odd } }],
                                      "clusters": [{ "name": "k", "cluster": { "server": "https://127.0.0.1:1" } }] });

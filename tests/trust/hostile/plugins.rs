@@ -34,11 +34,15 @@ fn what_a_plugin_says_on_stderr_is_passed_on_harmless_and_what_it_answers_never_
             0 => CANARY.to_owned(),
             1 => json!({ "kind": "ExecCredential", "apiVersion": CANARY, "status": { "token": CANARY } }).to_string(),
             2 => json!({ "kind": CANARY, "status": CANARY }).to_string(),
-            3 => format!("kind: ExecCredential\napiVersion: client.authentication.k8s.io/v1\nstatus: {{token: \"{CANARY}\", expirationTimestamp: {CANARY}}}"),
+            3 => format!(
+                "kind: ExecCredential\napiVersion: client.authentication.k8s.io/v1\nstatus: {{token: \"{CANARY}\", expirationTimestamp: {CANARY}}}"
+            ),
             4 => json!({ "kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1",
-                         "status": { "clientCertificateData": CANARY, "clientKeyData": CANARY } }).to_string(),
+                         "status": { "clientCertificateData": CANARY, "clientKeyData": CANARY } })
+            .to_string(),
             _ => json!({ "kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1",
-                         "status": { "token": format!("{CANARY}\n{CANARY}") } }).to_string(),
+                         "status": { "token": format!("{CANARY}\n{CANARY}") } })
+            .to_string(),
         };
         let answer = folder.file("answer", answer);
         let script = format!("cat {} >&2; cat {}; exit {}", words.display(), answer.display(), case % 2);

@@ -39,7 +39,11 @@ pub struct Answer {
 pub enum Body {
     Whole(Vec<u8>),
     /// The part, so many times, in chunks.
-    Repeated { begin: Vec<u8>, part: Vec<u8>, times: usize },
+    Repeated {
+        begin: Vec<u8>,
+        part: Vec<u8>,
+        times: usize,
+    },
 }
 
 impl Answer {

@@ -48,7 +48,9 @@ items:
         run.stdout.contains("not in my words").then_some(run)
     });
     let mut runs = vec![refused];
-    for flags in [&["-o", "wide"][..], &["-o", "json"], &["-o", "yaml"], &["-o", "name"], &["-v", "10"], &["--color=always"]] {
+    for flags in
+        [&["-o", "wide"][..], &["-o", "json"], &["-o", "yaml"], &["-o", "name"], &["-v", "10"], &["--color=always"]]
+    {
         runs.push(world.purge(&[&["app", "demo", "--dry-run", "--allow-managed"], flags].concat()));
     }
     runs.push(world.purge(&["app", "demo", "--dry-run"]));

@@ -63,7 +63,11 @@ impl Hostile {
         let stray = vec![resource(random, &astray, "Stray")];
         let stale = json!({ "metadata": { "name": text(random) }, "versions": [{ "version": text(random), "freshness": "Stale" }] });
         let mut groups = discovery(&[
-            ("apps", "v1", &[resource(random, "deployments", "Deployment"), resource(random, "replicasets", "ReplicaSet")]),
+            (
+                "apps",
+                "v1",
+                &[resource(random, "deployments", "Deployment"), resource(random, "replicasets", "ReplicaSet")],
+            ),
             ("evil.example", "v1", &things),
             ("odd.example", "v1", &stray),
         ]);
@@ -73,7 +77,10 @@ impl Hostile {
             "/apis/authentication.k8s.io/v1/selfsubjectreviews",
             json!({ "kind": "SelfSubjectReview", "status": { "userInfo": { "username": text(random) } } }),
         );
-        say(&format!("/api/v1/namespaces/{NAMESPACE}"), json!({ "kind": "Namespace", "status": { "phase": "Active" } }));
+        say(
+            &format!("/api/v1/namespaces/{NAMESPACE}"),
+            json!({ "kind": "Namespace", "status": { "phase": "Active" } }),
+        );
         for (group, plural, kind) in KINDS {
             let objects: Vec<Value> = (0..random.usize(1..4)).map(|_| object(random, kind)).collect();
             say(&format!("{group}/namespaces/{NAMESPACE}/{plural}"), list(&format!("{kind}List"), &objects));
@@ -115,7 +122,12 @@ impl Hostile {
             return match self.documents.get(path) {
                 Some(document) => self.without_what_is_gone(path, document),
                 None if path.matches('/').count() > 6 => Answer::json(&self.single),
-                None => Answer::of(404, json!({ "kind": "Status", "reason": "NotFound", "message": "no", "code": 404 }).to_string().into_bytes()),
+                None => Answer::of(
+                    404,
+                    json!({ "kind": "Status", "reason": "NotFound", "message": "no", "code": 404 })
+                        .to_string()
+                        .into_bytes(),
+                ),
             };
         }
         let is_trial = asked.path.contains("dryRun=All") || String::from_utf8_lossy(&asked.body).contains("dryRun");
@@ -167,7 +179,11 @@ fn discovery(groups: &[(&str, &str, &[Value])]) -> Value {
 }
 
 fn resource(random: &mut Rng, plural: &str, kind: &str) -> Value {
-    let subresources = if kind == "Deployment" { json!([{ "subresource": "scale" }]) } else { json!([{ "subresource": short(random) }]) };
+    let subresources = if kind == "Deployment" {
+        json!([{ "subresource": "scale" }])
+    } else {
+        json!([{ "subresource": short(random) }])
+    };
     json!({ "resource": plural, "responseKind": { "kind": kind }, "scope": "Namespaced", "singularResource": short(random),
             "shortNames": [short(random)], "verbs": ["list", "delete", "watch", "patch", short(random)], "subresources": subresources })
 }
@@ -226,9 +242,10 @@ fn object(random: &mut Rng, kind: &str) -> Value {
                     "volumes": [{ "secret": { "secretName": text(random) } }, { "persistentVolumeClaim": { "claimName": text(random) } }] }),
             json!({ "phase": phase, "reason": text(random), "message": text(random) }),
         ),
-        "Deployment" | "ReplicaSet" => {
-            (json!({ "replicas": random.u8(..4), "selector": { "matchLabels": { "app": "demo" } }, "template": template }), json!({}))
-        }
+        "Deployment" | "ReplicaSet" => (
+            json!({ "replicas": random.u8(..4), "selector": { "matchLabels": { "app": "demo" } }, "template": template }),
+            json!({}),
+        ),
         "Service" => (json!({ "selector": { "app": "demo" }, "type": text(random) }), json!({})),
         _ => (json!({ text(random): text(random) }), json!({ "message": text(random) })),
     };
