@@ -10,6 +10,8 @@ mod completion;
 pub mod confirm;
 pub mod error;
 pub mod exit;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod help;
 pub mod inventory;
 mod list;

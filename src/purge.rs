@@ -309,6 +309,6 @@ fn show_report(settings: &Settings, report: &Report) {
 fn print_document(document: Result<String>) {
     match document {
         Ok(document) => stream::print(&document),
-        Err(error) => stream::to_stderr(&format!("error: {error:#}\n")),
+        Err(error) => stream::to_stderr(&format!("error: {}\n", output::escape::line(&format!("{error:#}")))),
     }
 }

@@ -80,7 +80,8 @@ impl Visit for Words {
         // Writing to a String cannot fail.
         let _ = match field.name() {
             "message" => write!(self.0, "{value:?} "),
-            name => write!(self.0, "{name}={value:?} "),
+            // What somebody else said is on one line, and makes none that looks like ours.
+            name => write!(self.0, "{name}={} ", escape::line(&format!("{value:?}"))),
         };
     }
 }

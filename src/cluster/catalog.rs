@@ -13,7 +13,7 @@ use super::{
     request::{Call, JSON},
 };
 use crate::{
-    inventory::Kind,
+    inventory::{Kind, is_path_name},
     plan::{Blindness, Unseen},
 };
 
@@ -158,12 +158,16 @@ impl Cluster {
             .chain(groups.groups)
             .flat_map(|group| group.versions.into_iter().map(move |version| (group.name.clone(), version.version)))
             .collect();
+        let (wanted, odd): (Vec<_>, Vec<_>) = wanted
+            .into_iter()
+            .partition(|(group, version)| (group.is_empty() || is_path_name(group)) && is_path_name(version));
         let answers = join_all(wanted.iter().map(|(group, version)| async move {
             let path = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
             self.ask(&Call::get(path).accept(JSON), Patience::PLAN, parse::<PlainResources>).await
         }))
         .await;
-        let mut unseen = Vec::new();
+        let mut unseen: Vec<Unseen> =
+            odd.iter().map(|(group, version)| unavailable(group, version, NO_NAME.to_owned())).collect();
         let mut found: Vec<Group> = Vec::new();
         for ((group, version), answer) in wanted.into_iter().zip(answers) {
             match answer {
@@ -185,7 +189,20 @@ impl Cluster {
 
 fn parse<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T, Failure> {
     kind_of(bytes)?;
-    serde_json::from_slice(bytes).map_err(|error| Failure::Nonsense(format!("discovery: {error}")))
+    // Where the parse failed is told, what it stumbled on is not: it may be anything, and of any length.
+    let nonsense = |error: serde_json::Error| format!("discovery: line {}, column {}", error.line(), error.column());
+    serde_json::from_slice(bytes).map_err(|error| Failure::Nonsense(nonsense(error)))
+}
+
+/// What a discovery document says, aggregated or plain, whoever sent it.
+pub(super) fn of_answers(answer: &[u8]) -> Option<Catalog> {
+    if let Ok(list) = parse::<PlainResources>(answer)
+        && !list.resources.is_empty()
+    {
+        let version = GroupVersion { version: "v1".to_owned(), resources: resources(list), freshness: String::new() };
+        return Some(Catalog::from_groups([Group { metadata: GroupName::default(), versions: vec![version] }]));
+    }
+    parse::<Discovery>(answer).ok().map(|discovery| Catalog::from_groups(discovery.items))
 }
 
 fn unavailable(group: &str, version: &str, message: String) -> Unseen {
@@ -228,7 +245,8 @@ impl Catalog {
                 }
                 for resource in version.resources {
                     if let Some(kind) = cluster_kind(&name, &version.version, &resource) {
-                        if !catalog.cluster_kinds.iter().any(|known| known.resource() == kind.resource()) {
+                        let is_known = catalog.cluster_kinds.iter().any(|known| known.resource() == kind.resource());
+                        if !is_known && kind.is_addressable() {
                             catalog.cluster_kinds.push(Arc::new(kind));
                         }
                         continue;
@@ -236,6 +254,11 @@ impl Catalog {
                     let nicknames =
                         std::iter::once(&resource.singular_resource).chain(&resource.short_names).cloned().collect();
                     let Some(kind) = kind(&name, &version.version, resource).map(Arc::new) else { continue };
+                    if !kind.is_addressable() {
+                        let (resource, message) = (kind.resource(), NO_NAME.to_owned());
+                        catalog.unseen.push(Unseen { resource, why: Blindness::Unavailable, message });
+                        continue;
+                    }
                     served
                         .entry(kind.plural.clone())
                         .and_modify(|served| served.others.push(kind.clone()))
@@ -247,6 +270,9 @@ impl Catalog {
         catalog
     }
 }
+
+/// Said of an API whose group, version or resource is called what no path can hold.
+const NO_NAME: &str = "no API can be called so, and nobody asks for it";
 
 /// Cluster-wide kinds that installing an application makes, as far as the cluster itself brings them.
 const CLUSTER_KINDS: [(&str, &str); 8] = [
@@ -377,6 +403,22 @@ mod tests {
             resource("events", "Event", ALL)
         );
         assert!(catalog(&json).kinds.is_empty());
+    }
+
+    #[test]
+    fn an_api_that_no_path_can_name_is_unseen_and_never_asked_for() {
+        let json = |group: &str, plural: &str| {
+            let resource = resource(plural, "Thing", ALL);
+            format!(
+                r#"{{"items":[{{"metadata":{{"name":"{group}"}},"versions":[{{"version":"v1","resources":[{resource}]}}]}}]}}"#
+            )
+        };
+        assert_eq!(catalog(&json("a.example", "things")).kinds.len(), 1);
+        for (group, plural) in [("a.example", "../../nodes"), ("a.example", "things?x"), ("a/b", "things"), ("..", "x")]
+        {
+            let catalog = catalog(&json(group, plural));
+            assert!(catalog.kinds.is_empty() && catalog.unseen.len() == 1, "{group} {plural}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What each request proves its sender with, kept fresh for as long as the program runs.
 
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -175,6 +176,8 @@ async fn issue(plugin: &Arc<Plugin>, certificate: &ClientCertificate, runs: u64)
     Ok(State { header, issued: Timestamp::now(), expires: issued.expires, runs })
 }
 
+const LONGEST_TOKEN: u64 = 1 << 20;
+
 /// Reads the file again; while it cannot be read, the last token is used: some remove it once it has been read.
 fn reread(path: &PathBuf, state: &mut (Option<HeaderValue>, Instant)) {
     *state = (read_token(path).or_else(|| state.0.take()), Instant::now());
@@ -182,7 +185,9 @@ fn reread(path: &PathBuf, state: &mut (Option<HeaderValue>, Instant)) {
 
 /// A file's token, without the line break that most end in.
 fn read_token(path: &PathBuf) -> Option<HeaderValue> {
-    let token = std::fs::read_to_string(path).ok()?;
+    let mut token = String::new();
+    // What is longer is no token, and no header either.
+    std::fs::File::open(path).ok()?.take(LONGEST_TOKEN).read_to_string(&mut token).ok()?;
     Some(token.trim()).filter(|token| !token.is_empty()).and_then(|token| bearer(token).ok())
 }
 

@@ -3,14 +3,15 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::io::ErrorKind;
-use std::process::{Command, Stdio};
+use std::io::{ErrorKind, IsTerminal as _, Read as _};
+use std::process::{Child, Command, Stdio};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::connection::Identity;
 use super::secret::Secret;
+use crate::output::relay;
 
 /// A plugin as the kubeconfig describes it.
 #[derive(Clone)]
@@ -77,6 +78,18 @@ fn after(hint: Option<&String>) -> String {
     hint.map(|hint| format!("; {hint}")).unwrap_or_default()
 }
 
+/// A token and a certificate with its key take some ten KiB.
+const LONGEST_ANSWER: usize = 1 << 20;
+
+/// What it wrote to stdout, up to one byte more than it may.
+fn answer_of(child: &mut Child) -> std::io::Result<Vec<u8>> {
+    let mut answer = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        stdout.take(LONGEST_ANSWER as u64 + 1).read_to_end(&mut answer)?;
+    }
+    Ok(answer)
+}
+
 impl Plugin {
     /// Runs the plugin and waits for it, as long as it takes: a person may be typing. Blocks its thread.
     ///
@@ -87,14 +100,40 @@ impl Plugin {
         command.args(&self.arguments).env("KUBERNETES_EXEC_INFO", self.request().to_string());
         command.envs(self.variables.iter().map(|(name, value)| (name, value.expose())));
         command.stdin(if self.interactive { Stdio::inherit() } else { Stdio::null() });
-        command.stdout(Stdio::piped()).stderr(if self.is_quiet { Stdio::null() } else { Stdio::inherit() });
-        let output =
-            command.spawn().and_then(std::process::Child::wait_with_output).map_err(|error| self.not_run(&error))?;
-        if !output.status.success() {
-            let status = output.status.code().map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
+        command.stdout(Stdio::piped()).stderr(self.words());
+        let mut child = command.spawn().map_err(|error| self.not_run(&error))?;
+        let words = child.stderr.take().map(relay::to_stderr);
+        let answer = answer_of(&mut child);
+        if answer.as_ref().is_ok_and(|answer| answer.len() > LONGEST_ANSWER) {
+            // It may never end by itself.
+            let _ = child.kill();
+        }
+        let ended = child.wait();
+        if let Some(words) = words {
+            words.end();
+        }
+        let answer = answer.map_err(|error| self.not_run(&error))?;
+        if answer.len() > LONGEST_ANSWER {
+            return Err(self.unusable("wrote more than 1 MiB, which is no ExecCredential"));
+        }
+        let status = ended.map_err(|error| self.not_run(&error))?;
+        if !status.success() {
+            let status = status.code().map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
             return Err(PluginError::Failed { command: self.name(), origin: self.origin.clone(), status });
         }
-        self.read(&output.stdout).map_err(|problem| self.unusable(problem))
+        self.read(&answer).map_err(|problem| self.unusable(problem))
+    }
+
+    /// Where what it says goes. Somebody who is asked something has to see it at once, and as it is meant; what is only
+    /// told is made harmless first.
+    fn words(&self) -> Stdio {
+        if self.is_quiet {
+            Stdio::null()
+        } else if self.interactive && std::io::stderr().is_terminal() {
+            Stdio::inherit()
+        } else {
+            Stdio::piped()
+        }
     }
 
     /// What the plugin is told, in KUBERNETES_EXEC_INFO.

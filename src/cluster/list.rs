@@ -24,6 +24,11 @@ const LISTS_AT_ONCE: usize = 128;
 /// Objects a page: enough that few round trips are needed, few enough that a page is parsed in little memory.
 const PAGE: usize = 500;
 
+/// Where a list has more, it is none that a namespace can hold, but one made to have no end: etcd itself holds 8 GiB at
+/// most.
+const MOST_OBJECTS: usize = 500_000;
+const MOST_PAGES: usize = 2 * MOST_OBJECTS / PAGE;
+
 /// A list as of one moment.
 #[derive(Debug, Default)]
 pub struct Listing {
@@ -135,6 +140,7 @@ impl Cluster {
         let mut listing = Listing::default();
         let mut known = HashSet::new();
         let mut next = String::new();
+        let mut pages = 0;
         loop {
             let mut query = Vec::new();
             query.extend(limit.map(|limit| format!("limit={limit}")));
@@ -142,10 +148,17 @@ impl Cluster {
             let call = Call::get(with_query(&path, &query)).accept(reading.accept_list());
             let read = |bytes: &[u8]| reading.page(kind, bytes).map_err(|error| nonsense(kind, &error));
             let page: Page = self.ask(&call, patience, read).await?;
+            if page.objects.iter().any(|object| !object.is_addressable()) {
+                return Err(odd(kind, "an object has a name that none can have"));
+            }
             listing.objects.extend(page.objects.into_iter().map(|mut object| {
                 share(&mut known, &mut object.labels);
                 object
             }));
+            pages += 1;
+            if listing.objects.len() > MOST_OBJECTS || pages > MOST_PAGES || (!next.is_empty() && next == page.next) {
+                return Err(odd(kind, "its list has no end"));
+            }
             listing.resource_version = page.resource_version;
             next = page.next;
             if next.is_empty() {
@@ -218,4 +231,8 @@ pub(super) fn escaped(text: &str) -> String {
             _ => format!("%{byte:02X}"),
         })
         .collect()
+}
+
+fn odd(kind: &Kind, what: &str) -> Failure {
+    Failure::Nonsense(format!("{}: {what}", kind.resource()))
 }

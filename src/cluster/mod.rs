@@ -1,6 +1,7 @@
 //! The cluster: the only folder that sends requests. Reading what it answers is pure.
 
 mod answer;
+mod bound;
 mod catalog;
 mod change;
 pub mod connection;
@@ -9,6 +10,7 @@ mod dial;
 pub mod environment;
 pub mod exec;
 pub mod flags;
+pub(crate) mod fuzzed;
 mod identity;
 pub mod kubeconfig;
 mod links;

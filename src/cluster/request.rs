@@ -10,7 +10,7 @@ use serde::Deserialize;
 use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::Cluster;
+use super::{Cluster, bound::TooLarge};
 
 /// A request that the API server, or the way to it, did not answer as asked.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -33,6 +33,9 @@ pub enum Failure {
     /// An answer that is not what an API server says: a proxy's HTML page, a cut body.
     #[error("the answer is not from a Kubernetes API server: {0}")]
     Nonsense(String),
+    /// An answer of a size that no API server sends.
+    #[error("the answer was not read to its end: {0}")]
+    TooLarge(String),
 }
 
 impl Failure {
@@ -81,6 +84,7 @@ impl Failure {
         match self {
             Self::Api { code, .. } => matches!(code, 429 | 500 | 502 | 503 | 504),
             Self::Transport(_) | Self::Timeout(_) | Self::Nonsense(_) => true,
+            Self::TooLarge(_) => false,
         }
     }
 }
@@ -213,10 +217,8 @@ impl Cluster {
         let (head, mut body) = response.into_parts();
         // Nobody chose which kinds are listed, so that some are deprecated is no news to anybody.
         for warning in head.headers.get_all(header::WARNING) {
-            if let Ok(text) = warning.to_str()
-                && call.method != Method::GET
-            {
-                self.warnings.add(text);
+            if call.method != Method::GET {
+                self.warnings.add(&String::from_utf8_lossy(warning.as_bytes()));
             }
         }
         let mut bytes = BytesMut::new();
@@ -224,7 +226,7 @@ impl Cluster {
             match timeout(BODY_SILENCE.min(limit), body.frame()).await {
                 Err(_) => return Err(Failure::Timeout(BODY_SILENCE.min(limit))),
                 Ok(None) => break,
-                Ok(Some(Err(error))) => return Err(Failure::Transport(root_cause(&error))),
+                Ok(Some(Err(error))) => return Err(unread(&error)),
                 Ok(Some(Ok(frame))) => {
                     if let Ok(data) = frame.into_data() {
                         bytes.extend_from_slice(&data);
@@ -248,7 +250,7 @@ pub(super) fn api_failure(status: StatusCode, headers: &http::HeaderMap, body: &
         // Whoever asks for more than a day will not be heard anyway, and no sum of times must overflow.
         .map(|seconds: u64| Duration::from_secs(seconds.min(86_400)));
     let (message, reason) = match serde_json::from_slice::<Status>(body) {
-        Ok(status) if status.kind == "Status" && !status.message.is_empty() => (status.message, status.reason),
+        Ok(status) if status.kind == "Status" && !status.message.is_empty() => (short(status.message), status.reason),
         _ if status == StatusCode::NOT_FOUND && body.trim_ascii() != UNSERVED => {
             return Failure::Nonsense("404 Not Found, and not in its words".to_owned());
         }
@@ -260,6 +262,25 @@ pub(super) fn api_failure(status: StatusCode, headers: &http::HeaderMap, body: &
         }
     };
     Failure::Api { code: status.as_u16(), reason, message, retry_after }
+}
+
+/// The server's words up to a length that people read. An admission webhook may say anything, of any length, and it is
+/// repeated for each object that it refuses.
+pub(super) fn short(mut words: String) -> String {
+    const LONGEST: usize = 2000;
+    if let Some((end, _)) = words.char_indices().nth(LONGEST) {
+        words.truncate(end);
+        words.push_str("...");
+    }
+    words
+}
+
+/// Why an answer could not be read to its end.
+fn unread(error: &(dyn std::error::Error + 'static)) -> Failure {
+    match TooLarge::of(error) {
+        Some(limit) => Failure::TooLarge(limit.to_string()),
+        None => Failure::Transport(root_cause(error)),
+    }
 }
 
 /// The innermost cause, which names the trouble; the outer ones only repeat that a request failed.
@@ -339,6 +360,13 @@ mod tests {
         assert_eq!(until(-10), (LAST_ANSWER, Duration::ZERO));
         assert_eq!(until(-16), (PROMPT_ANSWER, Duration::ZERO));
         assert_eq!(Patience::RUN.until(None, now).total, Patience::RUN.total);
+    }
+
+    #[test]
+    fn words_without_end_are_cut() {
+        let body = serde_json::json!({ "kind": "Status", "reason": "Forbidden", "message": "é".repeat(256 << 10) });
+        let failure = api_failure(StatusCode::FORBIDDEN, &http::HeaderMap::new(), body.to_string().as_bytes());
+        assert_eq!(failure.to_string(), format!("{}...", "é".repeat(2000)));
     }
 
     #[test]

@@ -19,6 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::{BoxError, Layer as _, Service};
 use tower_http::decompression::DecompressionLayer;
 
+use super::bound::Bounds;
 use super::connection::Connection;
 use super::credential::{Signature, Signer};
 use super::dial::{Dialer, Link, Offer};
@@ -63,7 +64,8 @@ pub async fn connect(connection: &Connection) -> Result<kube::Client, ConnectErr
     let service = kube::client::middleware::BaseUriLayer::new(connection.url.clone()).layer(Shared(Arc::new(exchange)));
     let compressed = !connection.disable_compression && !is_near(connection);
     let decompression = DecompressionLayer::new().no_br().no_deflate().no_zstd().gzip(compressed);
-    Ok(kube::Client::new(decompression.layer(service), connection.namespace.clone()))
+    let service = Bounds::default().layer(decompression.layer(service));
+    Ok(kube::Client::new(service, connection.namespace.clone()))
 }
 
 /// The connection error among the causes of a failed request, where the connection was what failed.
@@ -245,7 +247,8 @@ fn was_not_processed(error: &(dyn Error + 'static)) -> bool {
     false
 }
 
-fn is_watch(uri: &Uri) -> bool {
+/// Whether a request asks for changes, and not for what there is.
+pub(super) fn is_watch(uri: &Uri) -> bool {
     uri.query().is_some_and(|query| query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1")))
 }
 

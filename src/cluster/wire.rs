@@ -165,7 +165,7 @@ fn token_of(kind: &Kind, annotations: Option<&Annotations>) -> Option<OwnerRef> 
 
 /// Whether a deletion's time and its grace are over, by our clock: the rule of
 /// `k8s.io/kubernetes/pkg/quota/v1/evaluator/core.QuotaV1Pod`.
-fn is_over(due: &str, grace: Option<i64>) -> bool {
+pub(super) fn is_over(due: &str, grace: Option<i64>) -> bool {
     let due: Option<jiff::Timestamp> = due.parse().ok();
     let end = due.zip(grace).and_then(|(due, grace)| due.checked_add(jiff::SignedDuration::from_secs(grace)).ok());
     end.is_some_and(|end| jiff::Timestamp::now() > end)

@@ -12,7 +12,11 @@ use std::{ffi::OsString, path::Path, time::Duration};
 use tokio::time::timeout;
 
 use self::words::{Line, Wanted};
-use crate::{exit::Exit, help, output::stream};
+use crate::{
+    exit::Exit,
+    help,
+    output::{escape::is_harmful, stream},
+};
 
 /// What a shell's user waits for without wondering. Whatever is not known by then is not offered.
 const BUDGET: Duration = Duration::from_millis(1500);
@@ -87,10 +91,16 @@ fn sought(line: &Line, wanted: &Wanted) -> Vec<Candidate> {
     found.unwrap_or_default()
 }
 
-/// Whether a name can be typed as it is. Names of contexts may be anything; those that a shell would take apart are
-/// left out rather than offered in pieces.
+/// Whether a name can be typed as it is. Names of contexts may be anything; those that a shell would take apart, or
+/// carry out, are left out rather than offered: a shell puts a candidate on the line unquoted.
 fn is_word(value: &str) -> bool {
-    !value.is_empty() && !value.chars().any(|character| character.is_control() || character.is_whitespace())
+    const SIGNS: &str = "._-/:@=,+%";
+    let plain = |character: char| {
+        let is_letter =
+            if character.is_ascii() { character.is_ascii_alphanumeric() } else { character.is_alphanumeric() };
+        (is_letter || SIGNS.contains(character)) && !is_harmful(character)
+    };
+    !value.is_empty() && value.chars().all(plain)
 }
 
 fn printed(candidates: &[Candidate], directive: Directive) -> String {
@@ -136,5 +146,12 @@ mod tests {
     fn what_a_shell_would_take_apart_is_not_offered() {
         assert!(is_word("arn:aws:eks:eu-1:1:cluster/prod"));
         assert!(!is_word("two words") && !is_word("bell\u{7}") && !is_word(""));
+        assert!(is_word("größe") && is_word("日本") && is_word("--output=json"));
+        for value in
+            ["$(reboot)", "`reboot`", "a;b", "a&b", "a|b", "a>b", "~", "*", "a'b", "a\"b", "a\\b", "{a,b}", "!1", "a#"]
+        {
+            assert!(!is_word(value), "{value}");
+        }
+        assert!(!is_word("a\u{202e}b") && !is_word("a\u{200b}b") && !is_word("a\u{a0}b"));
     }
 }

@@ -32,6 +32,15 @@ impl Kind {
         if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
     }
 
+    /// Whether group, version and plural are names that can stand in a path. An API server behind the API server may
+    /// announce others, and a path made of those would lead out of the namespace.
+    #[must_use]
+    pub fn is_addressable(&self) -> bool {
+        (self.group.is_empty() || is_path_name(&self.group))
+            && is_path_name(&self.version)
+            && is_path_name(&self.plural)
+    }
+
     /// Whether this is `kind` of `group`, at whatever version.
     #[must_use]
     pub fn is(&self, group: &str, kind: &str) -> bool {
@@ -39,8 +48,31 @@ impl Kind {
     }
 }
 
+/// Letters, digits, dashes and dots, a letter or digit first: more than the API's own rules (DNS names) allow, and
+/// nothing that a path could be led astray by.
+pub(crate) fn is_path_name(name: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
+    name.len() <= 253 && name.bytes().all(inner) && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_path_name;
+
+    #[test]
+    fn what_leads_out_of_a_path_is_no_name_in_it() {
+        for name in ["pods", "v1beta1", "crates.demo.example", "a-b", "Pods"] {
+            assert!(is_path_name(name), "{name}");
+        }
+        for name in ["", ".", "..", "../nodes", "a/b", "pods?x", "pods#", "a%2fb", "a b", "pod\u{e9}", "a\n", "-a"] {
+            assert!(!is_path_name(name), "{name}");
+        }
+        assert!(!is_path_name(&"a".repeat(254)));
     }
 }

@@ -14,6 +14,7 @@ pub use detail::{
 };
 pub use inventory::{Controller, Inventory, Stray};
 pub use kind::Kind;
+pub(crate) use kind::is_path_name;
 pub use object::{Object, OwnerRef};
 pub use quantity::Quantity;
 pub use selector::{LabelSelector, Selector, SelectorError};

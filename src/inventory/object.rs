@@ -49,6 +49,14 @@ impl Object {
         format!("{}/{}", self.kind.kind, self.name)
     }
 
+    /// Whether its name can stand at the end of a path: the rule for all names, whatever further ones a kind has.
+    /// Deleting what is called nothing would be deleting the whole collection.
+    /// Source: apimachinery `api/validation/path.IsValidPathSegmentName`.
+    #[must_use]
+    pub fn is_addressable(&self) -> bool {
+        !matches!(self.name.as_str(), "" | "." | "..") && !self.name.contains(['/', '%'])
+    }
+
     /// The managing controller, living or not.
     #[must_use]
     pub fn controller(&self) -> Option<&OwnerRef> {

@@ -1,6 +1,6 @@
 //! Label selectors, as Kubernetes reads and evaluates them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use serde::Deserialize;
 use thiserror::Error;
@@ -98,6 +98,23 @@ impl Selector {
                 Operator::Unknown => false,
             }
         })
+    }
+}
+
+/// As `kubectl -l` takes it. A selector with an operator that is not known has no such form, and says so in it.
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, Requirement { key, operator }) in self.requirements.iter().enumerate() {
+            f.write_str(if index == 0 { "" } else { "," })?;
+            match operator {
+                Operator::In(values) => write!(f, "{key} in ({})", values.join(","))?,
+                Operator::NotIn(values) => write!(f, "{key} notin ({})", values.join(","))?,
+                Operator::Exists => f.write_str(key)?,
+                Operator::DoesNotExist => write!(f, "!{key}")?,
+                Operator::Unknown => write!(f, "{key} ? ()")?,
+            }
+        }
+        Ok(())
     }
 }
 

@@ -14,6 +14,7 @@ pub mod names;
 pub mod nothing;
 pub mod plan;
 pub mod progress;
+pub(crate) mod relay;
 pub mod report;
 mod row;
 #[cfg(test)]
@@ -30,3 +31,4 @@ pub use json::document;
 pub use look::{Look, unicode};
 pub use progress::Progress;
 pub use style::{Color, ColorEnv};
+pub(crate) use wrap::wrap;

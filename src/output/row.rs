@@ -5,7 +5,7 @@ use std::{
     hash::Hash,
 };
 
-use super::{escape, style::Tone};
+use super::{escape, style::Tone, wrap};
 use crate::plan::{Action, Plan, PlanObject, Reason};
 
 /// One row, already fit to be shown.
@@ -50,11 +50,15 @@ pub(super) fn rows(plan: &Plan, wide: bool, ellipsis: &str) -> Vec<Row> {
     rows
 }
 
+/// Columns of one cell, which all others in its column are made as wide as. Names and labels of honest objects are a
+/// quarter of that at most; documents (`-o json`) have everything in full.
+const LONGEST_CELL: usize = 1000;
+
 /// Of Kubernetes' recommended labels.
 const COMMON_PREFIX: &str = "app.kubernetes.io/";
 
 fn row(tone: Tone, action: String, object: &PlanObject, why: String, now: String) -> Row {
-    let shown = |text: String| escape::line(&text).into_owned();
+    let shown = |text: String| wrap::cut(&escape::line(&text), LONGEST_CELL);
     Row {
         tone,
         action,
@@ -298,6 +302,14 @@ mod tests {
         pod.notes = vec!["finished".into()];
         pod.now = "Failed".into();
         assert_eq!(cascade(vec![pod], false), ["cascade|Pod|web-a|owned by ReplicaSet/web; finished|Failed"]);
+    }
+
+    #[test]
+    fn one_endless_text_does_not_make_every_row_endless() {
+        let mut pod = sample::pod("web-a", "web");
+        pod.notes = vec!["x".repeat(256 << 10)];
+        let rows = cascade(vec![pod], false);
+        assert!(rows[0].chars().count() < 1100 && rows[0].ends_with("xx..."), "{}", rows[0].len());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Lines of at most `width` columns. Breaks at spaces; a word too long for a line breaks after `/`, `-` and the like,
 /// and only a piece too long even then breaks anywhere. Nothing but the spaces at the breaks is lost.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];
     let mut used = 0;
@@ -57,6 +57,25 @@ pub(super) fn prose(text: &str, width: Option<usize>) -> String {
     }
 }
 
+/// At most so many columns of a text, and not many characters without any; where that is not all, its end says so.
+pub(super) fn cut(text: &str, columns: usize) -> String {
+    const END: &str = "...";
+    let longest = 4 * columns;
+    if text.len() <= columns || text.len() <= longest && text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut used = END.len();
+    let mut end = 0;
+    for (index, character) in text.char_indices() {
+        used += character.width().unwrap_or(0);
+        if used > columns || index + END.len() >= longest {
+            break;
+        }
+        end = index + character.len_utf8();
+    }
+    format!("{}{END}", &text[..end])
+}
+
 fn push(lines: &mut [String], text: &str) {
     if let Some(line) = lines.last_mut() {
         line.push_str(text);
@@ -98,6 +117,15 @@ mod tests {
         assert_eq!(wrap("label app.example.io/name=my-app", 22), ["label app.example.io/", "name=my-app"]);
         assert_eq!(wrap("my-app-of-many-words", 12), ["my-app-of-", "many-words"]);
         assert_eq!(wrap("abcdefghij", 4), ["abcd", "efgh", "ij"]);
+    }
+
+    #[test]
+    fn what_is_cut_says_so() {
+        assert_eq!(cut("abcde", 5), "abcde");
+        assert_eq!(cut("abcdef", 5), "ab...");
+        assert_eq!(cut("日本語", 5), "日...");
+        assert!(cut(&"a\u{301}".repeat(1000), 10).len() < 60);
+        assert!(cut(&"\u{301}".repeat(100_000), 10).len() < 60);
     }
 
     #[test]

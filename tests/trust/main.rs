@@ -4,17 +4,23 @@
 //! figures, and the seed that repeats it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::cast_precision_loss, reason = "figures for people")]
+#![allow(clippy::format_collect, clippy::format_push_string, reason = "test data is small")]
 
 mod api;
 mod between;
 mod bystanders;
+mod corpus;
 mod crash;
 mod crew;
+mod growth;
 #[path = "../purge/harness.rs"]
 #[allow(dead_code, reason = "what the other suite needs of it")]
 mod harness;
+mod hostile;
 mod judge;
 mod launch;
+mod memory;
 mod network;
 mod outage;
 mod permissions;

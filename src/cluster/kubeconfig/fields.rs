@@ -126,7 +126,7 @@ fn clean(path: &Path) -> PathBuf {
 
 /// A file's bytes, or what is wrong with it.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path)
+    super::bytes_of(path)
         .map_err(|error| format!("names {}, which cannot be read: {}", path.display(), super::reason(&error)))
 }
 

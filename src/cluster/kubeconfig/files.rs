@@ -89,9 +89,17 @@ pub(super) fn read(explicit: Option<&Path>, environment: &Environment) -> Result
     Ok(merged)
 }
 
+/// What one file of these bytes holds.
+pub(super) fn of_bytes(path: &Path, bytes: &[u8]) -> Result<Merged, KubeconfigError> {
+    let mut merged = Merged { chosen: true, ..Merged::default() };
+    let document = parse(bytes).map_err(|line| KubeconfigError::NotYaml { path: path.to_owned(), line })?;
+    merged.add(path, &document);
+    Ok(merged)
+}
+
 /// A file's first document, which is all that kubectl reads; none if there is no such file.
 fn read_file(path: &Path) -> Result<Option<Map<String, Value>>, KubeconfigError> {
-    let bytes = match std::fs::read(path) {
+    let bytes = match super::bytes_of(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => {
@@ -121,11 +129,25 @@ pub(super) fn documents(bytes: &[u8]) -> Option<Vec<Value>> {
 
 fn read_documents<'a>(bytes: &'a mut &[u8]) -> impl Iterator<Item = Result<Value, serde_saphyr::Error>> + 'a {
     let options = serde_saphyr::options! {
-        budget: None,
+        budget: budget(),
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 50_000 },
         duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
         with_snippet: false,
     };
     serde_saphyr::read_with_options(bytes, options)
+}
+
+/// Room for thousands of clusters, and none for a file whose aliases unfold without end, or that is nested so deep that
+/// reading it would use up the stack.
+fn budget() -> Option<serde_saphyr::Budget> {
+    serde_saphyr::budget! {
+        max_reader_input_bytes: None,
+        max_events: 1_000_000,
+        max_nodes: 500_000,
+        max_recorded_anchor_events: 100_000,
+        max_depth: 64,
+        max_total_scalar_bytes: 2 * super::LARGEST_FILE,
+    }
 }
 
 /// Text by its byte order mark, as Go's YAML reader does it: some editors and shells write UTF-16.

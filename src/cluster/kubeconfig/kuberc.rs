@@ -42,7 +42,7 @@ impl Policy {
             field: field.to_owned(),
             problem: problem.to_owned(),
         };
-        match std::fs::read(&file).map(|bytes| preference(&bytes)) {
+        match super::bytes_of(&file).map(|bytes| preference(&bytes)) {
             Ok(Some(preference)) => {
                 let rule = rule(&preference).map_err(|(field, problem)| wrong(field, problem))?;
                 Ok(Self { rule, file })

@@ -15,8 +15,9 @@ mod names;
 mod tests;
 mod user;
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -43,8 +44,26 @@ pub fn resolve(flags: &ConnectionFlags, environment: &Environment) -> Result<Con
     let request_timeout = request_timeout.map_err(KubeconfigError::Timeout)?;
     let namespace_flag = namespace_flag(flags)?;
     let explicit = flags.kubeconfig.as_deref().filter(|path| !path.as_os_str().is_empty());
-    let merged = files::read(explicit, environment)?;
-    let chosen = choose(&merged, flags, environment)?;
+    connection(&files::read(explicit, environment)?, flags, environment, namespace_flag, request_timeout)
+}
+
+/// The connection that one file of these bytes stands for, as far as it names no other files.
+pub(crate) fn of_bytes(
+    bytes: &[u8],
+    flags: &ConnectionFlags,
+    environment: &Environment,
+) -> Result<Connection, KubeconfigError> {
+    connection(&files::of_bytes(Path::new("kubeconfig"), bytes)?, flags, environment, None, None)
+}
+
+fn connection(
+    merged: &Merged,
+    flags: &ConnectionFlags,
+    environment: &Environment,
+    namespace_flag: Option<String>,
+    request_timeout: Option<Duration>,
+) -> Result<Connection, KubeconfigError> {
+    let chosen = choose(merged, flags, environment)?;
     let endpoint = cluster::read(chosen.cluster.as_ref(), flags, environment)?;
     let user = user::read(chosen.user.as_ref(), &endpoint, flags, environment)?;
     Ok(Connection {
@@ -225,12 +244,26 @@ fn given(flag: Option<&String>) -> Option<&str> {
     flag.map(String::as_str).filter(|text| !text.is_empty())
 }
 
+/// The largest kubeconfig, certificate or token that is read: thousands of clusters with all their certificates.
+const LARGEST_FILE: usize = 16 << 20;
+
+/// A file's bytes. `/dev/zero` has no end, so that even a device or a pipe is read up to the limit and no further.
+fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > LARGEST_FILE {
+        return Err(ErrorKind::FileTooLarge.into());
+    }
+    Ok(bytes)
+}
+
 /// Why a file cannot be read, in words that do not differ between systems.
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "no such file".to_owned(),
         ErrorKind::PermissionDenied => "permission denied".to_owned(),
         ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        ErrorKind::FileTooLarge => format!("it is larger than {} MiB", LARGEST_FILE >> 20),
         _ => error.to_string(),
     }
 }
