@@ -76,6 +76,18 @@ impl Work {
         ratio(&self.row(this).done, &self.row(that).done)
     }
 
+    /// The same against the moment when somebody else's user is told: until then he knows nothing.
+    pub fn ratio_to_word(&self, this: &str, that: &str) -> f64 {
+        ratio(&self.row(this).done, &self.row(that).returned)
+    }
+
+    /// Until each of them returns: this program looks a second time before it does.
+    pub fn note_words(&mut self, this: &str, that: &str) {
+        let words = ratio(&self.row(this).returned, &self.row(that).returned);
+        let gone = self.ratio(this, that);
+        self.notes.push(format!("{that}: until each returns {words:.3}, until all is gone {gone:.3}"));
+    }
+
     /// A Markdown table, the first row's time being the measure of all others.
     pub fn markdown(&self) -> String {
         let mut text = format!("### {}\n\n", self.title);
