@@ -104,7 +104,7 @@ fn pods_whose_controller_may_not_be_seen_are_refused_with_what_to_ask_for() {
     ];
     let kubeconfig = ControlPlane::shared().user_with_role("no-sets", &world.namespace, &rules).unwrap();
     let run = world.purge_as(&kubeconfig, &["app", "demo", "--yes"]).exits(3);
-    run.complains("controlled by ReplicaSet/web-").complains("may not be listed").complains("--allow-managed");
+    run.complains("controlled by ReplicaSet/web-").complains("could not be listed").complains("--allow-managed");
     world.until_running("app=demo", 1);
     // Asked for all the same, the pods are no exception.
     let report =
