@@ -10,6 +10,7 @@ const CANARY: &str = "canary-5e1d0c";
 fn requests_are_told_from_level_six_on() {
     let world = World::new("verbose");
     world.deployment("web", "demo", 1);
+    world.until_running("app=demo", 1);
     let quiet = world.purge(&["app", "demo", "--dry-run"]).exits(0);
     assert_eq!(quiet.stderr, "");
     let told = world.purge(&["app", "demo", "--dry-run", "-v", "6"]).exits(0);
