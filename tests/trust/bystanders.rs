@@ -133,17 +133,23 @@ fn one(admin: &Administrator, series: &Series, case: usize, tally: &Mutex<Tally>
         "PURGE_TRUST_SEED={} case {case}: {arguments:?} ended with {}\n{}\n{}",
         series.seed, run.code, run.stdout, run.stderr
     );
-    assert!([0, 3, 4].contains(&run.code), "{context}");
-    let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {context}"));
+    // On a busy machine the server may not answer in time: then nothing is changed, or it is said what was not seen.
+    let nothing_done = [1, 3].contains(&run.code);
+    assert!(nothing_done || [0, 4, 5].contains(&run.code), "{context}");
+    let report: Value = if nothing_done {
+        Value::Null
+    } else {
+        serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {context}"))
+    };
     let mut tally = tally.lock().unwrap();
-    let going = if run.code == 3 { BTreeMap::new() } else { going(&report) };
+    let going = going(&report);
     for (uid, object) in &before {
         match (going.get(uid.as_str()), after.get(uid)) {
             (None, Some(now)) if now == object => tally.untouched += 1,
             (None, now) => panic!("{} was not planned and is now {now:?}, was {object}\n{context}", title(object)),
             (Some(&"gone"), None) => tally.gone += 1,
             (Some(&"gone"), Some(now)) => panic!("{} is not gone: {now}\n{context}", title(object)),
-            (Some(_), _) => assert_eq!(run.code, 4, "{} is left\n{context}", title(object)),
+            (Some(_), _) => assert!([4, 5].contains(&run.code), "{} is left\n{context}", title(object)),
         }
     }
     if let Some(new) = after.keys().find(|uid| !before.contains_key(*uid)) {
@@ -151,8 +157,8 @@ fn one(admin: &Administrator, series: &Series, case: usize, tally: &Mutex<Tally>
     }
     tally.worlds += 1;
     tally.objects += objects;
-    tally.refused += usize::from(run.code == 3);
-    tally.incomplete += usize::from(run.code == 4);
+    tally.refused += usize::from(nothing_done);
+    tally.incomplete += usize::from([4, 5].contains(&run.code));
     for (uid, object) in before.iter().filter(|(uid, _)| going.contains_key(uid.as_str())) {
         tally.planned.insert((namespaces[0].clone(), object["metadata"]["name"].as_str().unwrap().to_owned()));
         tally.uids.insert(uid.clone());
