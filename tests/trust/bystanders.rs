@@ -30,6 +30,8 @@ fn plane() -> &'static ControlPlane {
                    persistentvolumeclaim-protection-controller";
         let builder = ControlPlane::builder().nodes(0).flag(Component::ControllerManager, few).audit_log();
         let plane = builder.start().unwrap();
+        // It would note on each pod that it finds no node for it.
+        plane.stop(Component::Scheduler).unwrap();
         plane.apply(WIDGETS).unwrap();
         plane.kubectl(&["wait", "crd", "--all", "--for=condition=Established"]).ok().unwrap();
         plane
