@@ -36,9 +36,7 @@ impl Plan {
         place: Place,
         unseen: Vec<Unseen>,
     ) -> Self {
-        let kept = kept(inventory, selection, choices);
-        let mut selection = selection.clone();
-        let records = records::take(inventory, &mut selection, &kept, !unseen.is_empty());
+        let (selection, kept, records) = with_records(inventory, selection, choices, !unseen.is_empty());
         let selection = &selection;
         let by_name = selection
             .members
@@ -68,6 +66,29 @@ impl Plan {
             unseen,
             frees,
             warnings: selection.warnings.iter().cloned().chain(records).collect(),
+        }
+    }
+}
+
+/// The selection with Helm's records of the releases that go, what of it all is kept, and what is to be said of
+/// records that stay. A record may itself be kept, and have more kept with it: then less of its release goes.
+fn with_records(
+    inventory: &Inventory,
+    members: &Selection,
+    choices: &Choices,
+    is_blind: bool,
+) -> (Selection, BTreeMap<usize, String>, Vec<String>) {
+    let mut all_kept = kept(inventory, members, choices);
+    loop {
+        let mut selection = members.clone();
+        let said = records::take(inventory, &mut selection, &all_kept, is_blind);
+        let before = all_kept.len();
+        for (index, why) in kept(inventory, &selection, choices) {
+            all_kept.entry(index).or_insert(why);
+        }
+        if all_kept.len() == before {
+            all_kept.retain(|index, _| selection.contains(*index));
+            return (selection, all_kept, said);
         }
     }
 }

@@ -26,6 +26,8 @@ pub(super) fn take(
             .filter(|(_, object)| !says_keep(object))
             .map(|(_, object)| object.title())
             .min();
+        // The garbage collector would take what the record owns.
+        let bereaves = inventory.children(index).iter().any(|&child| !goes(selection, child));
         match stays {
             Some(stays) => {
                 warnings.insert(format!(
@@ -36,6 +38,9 @@ pub(super) fn take(
                 warnings.insert(format!(
                     "Helm's record of release {release} stays: more of the release may be among what could not be read"
                 ));
+            }
+            None if bereaves => {
+                warnings.insert(format!("Helm's record of release {release} stays: it owns what does not go"));
             }
             None => found.push((index, release.to_owned())),
         }

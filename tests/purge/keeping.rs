@@ -125,3 +125,30 @@ fn endpoints_of_a_labelled_service_go_with_it() {
     assert!(!run.stderr.contains("deleting Endpoints"), "{}", run.stderr);
     assert_eq!(world.names("services,endpoints,endpointslices"), [""; 0]);
 }
+
+/// A record comes into the plan after everything else; what keeps other things keeps it too.
+#[test]
+fn helms_record_stays_where_it_says_so_or_the_user_does() {
+    let world = World::new("kept-record");
+    let release = |name: &str, annotations: &str| {
+        format!(
+            "
+{{ apiVersion: v1, kind: ConfigMap, metadata: {{ name: {name}, labels: {{ app: {name} }}, annotations: {{ meta.helm.sh/release-name: {name} }} }} }}
+---
+{{ apiVersion: v1, kind: Secret, type: helm.sh/release.v1, metadata: {{ name: sh.helm.release.v1.{name}.v1, labels: {{ owner: helm, name: {name} }}, annotations: {annotations} }} }}
+"
+        )
+    };
+    world.apply(&release("one", "{}"));
+    world.apply(&release("two", "{ kubectl-purge/keep: 'true' }"));
+    world.apply(&release("three", "{}"));
+    let flags = ["--yes", "--allow-managed", "-o", "json"];
+    let exclude = ["app", "one", "--exclude", "secret/sh.helm.release.v1.one.v1"];
+    let report = world.purge(&[&exclude[..], &flags[..]].concat()).exits(0).json();
+    assert_eq!(notes(&report, "Secret", "sh.helm.release.v1.one.v1"), r#"keep ["excluded (--exclude)"]"#);
+    let report = world.purge(&[&["app", "two"][..], &flags[..]].concat()).exits(0).json();
+    let kept = r#"keep ["annotation kubectl-purge/keep: true"]"#;
+    assert_eq!(notes(&report, "Secret", "sh.helm.release.v1.two.v1"), kept);
+    world.purge(&[&["app", "three"][..], &flags[..]].concat()).exits(0);
+    assert_eq!(world.names("secrets"), ["secret/sh.helm.release.v1.one.v1", "secret/sh.helm.release.v1.two.v1"]);
+}
