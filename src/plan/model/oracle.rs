@@ -321,7 +321,8 @@ pub(super) fn assert_records(objects: &[Object], plan: &Plan, members: &BTreeSet
     let going: BTreeSet<&str> = plan.going().map(|object| object.uid.as_str()).collect();
     for record in objects.iter().filter(|object| object.name.starts_with("sh.helm.release.v1.")) {
         let release = &record.labels["name"];
-        let is_kept = |object: &Object| object.annotations.get("helm.sh/resource-policy").is_some_and(|it| it == "keep");
+        let is_kept =
+            |object: &Object| object.annotations.get("helm.sh/resource-policy").is_some_and(|it| it == "keep");
         let mut of_it =
             objects.iter().filter(|object| object.annotations.get("meta.helm.sh/release-name") == Some(release));
         let left = of_it.find(|object| !is_kept(object) && !going.contains(object.uid.as_str()));

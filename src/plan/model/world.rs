@@ -8,9 +8,7 @@ use std::{
 use fastrand::Rng;
 
 use crate::{
-    inventory::{
-        Claim, Detail, Kind, Object, OwnerRef, Pod, References, Route, Scaler, Selector, Service, Workload,
-    },
+    inventory::{Claim, Detail, Kind, Object, OwnerRef, Pod, References, Route, Scaler, Selector, Service, Workload},
     plan::{Question, Target, sample},
 };
 
