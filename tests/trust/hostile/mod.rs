@@ -8,6 +8,7 @@ mod errors;
 mod kubeconfigs;
 mod plugins;
 mod rendering;
+mod screens;
 pub mod server;
 pub mod setup;
 mod stored;
