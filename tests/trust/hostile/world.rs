@@ -30,6 +30,8 @@ pub enum Mood {
     Stays,
     /// What is deleted is gone.
     Gives,
+    /// What is deleted is on its way out, and stays so: its finalizers hold it.
+    Holds,
 }
 
 /// The cluster's answers.
@@ -40,7 +42,7 @@ pub struct Hostile {
     warning: Vec<u8>,
     single: Value,
     event: String,
-    gone: Mutex<BTreeSet<String>>,
+    deleted: Mutex<BTreeSet<String>>,
 }
 
 /// Kinds with objects: path of the group version, plural, kind.
@@ -108,7 +110,7 @@ impl Hostile {
             single: json!({ "kind": "PartialObjectMetadata", "metadata": { "uid": "u", "name": short(random),
                 "managedFields": [{ "manager": text(random), "time": "2026-01-01T00:00:00Z", "fieldsV1": { "f:spec": { "f:replicas": {} } } }] } }),
             event: json!({ "type": "ERROR", "object": status }).to_string() + "\n",
-            gone: Mutex::default(),
+            deleted: Mutex::default(),
         }
     }
 
@@ -120,7 +122,7 @@ impl Hostile {
         }
         if asked.method == "GET" || path.ends_with("selfsubjectreviews") {
             return match self.documents.get(path) {
-                Some(document) => self.without_what_is_gone(path, document),
+                Some(document) => self.as_of_now(path, document),
                 None if path.matches('/').count() > 6 => Answer::json(&self.single),
                 None => Answer::of(
                     404,
@@ -133,31 +135,67 @@ impl Hostile {
         let is_trial = asked.path.contains("dryRun=All") || String::from_utf8_lossy(&asked.body).contains("dryRun");
         match self.mood {
             Mood::Refuses => warned(self.refusal.clone()),
-            Mood::Gives if asked.method == "DELETE" && !is_trial => {
-                self.gone.lock().unwrap().insert(String::from_utf8_lossy(&asked.body).into_owned());
-                warned(Answer::json(json!({ "kind": "Status", "status": "Success" })))
+            Mood::Gives | Mood::Holds if asked.method == "DELETE" && !is_trial => {
+                self.deleted.lock().unwrap().insert(String::from_utf8_lossy(&asked.body).into_owned());
+                warned(self.on_its_way(path).unwrap_or_else(success))
             }
-            _ if asked.method == "DELETE" => warned(Answer::json(json!({ "kind": "Status", "status": "Success" }))),
+            _ if asked.method == "DELETE" => warned(success()),
             _ => warned(Answer::json(&self.single)),
         }
     }
 
     /// A list as it is now: deleting is by uid.
-    fn without_what_is_gone(&self, path: &str, document: &Answer) -> Answer {
+    fn as_of_now(&self, path: &str, document: &Answer) -> Answer {
         let super::server::Body::Whole(body) = &document.body else { return document.clone() };
-        let gone = self.gone.lock().unwrap();
+        let deleted = self.deleted.lock().unwrap();
         let Ok(mut list) = serde_json::from_slice::<Value>(body) else { return document.clone() };
-        if gone.is_empty() || !path.contains("/namespaces/shop/") {
+        if deleted.is_empty() || !path.contains("/namespaces/shop/") {
             return document.clone();
         }
+        let is_deleted = |item: &Value| {
+            let uid = item["metadata"]["uid"].as_str().unwrap_or_default();
+            deleted.iter().any(|body| body.contains(&format!("\"{uid}\"")))
+        };
         if let Some(items) = list["items"].as_array_mut() {
-            items.retain(|item| {
-                let uid = item["metadata"]["uid"].as_str().unwrap_or_default();
-                !gone.iter().any(|deleted| deleted.contains(&format!("\"{uid}\"")))
-            });
+            if self.mood == Mood::Holds {
+                items.iter_mut().filter(|item| is_deleted(item)).for_each(hold);
+            } else {
+                items.retain(|item| !is_deleted(item));
+            }
         }
         Answer { body: super::server::Body::Whole(list.to_string().into_bytes()), ..document.clone() }
     }
+
+    /// What an API server answers to a delete that has only begun.
+    fn on_its_way(&self, path: &str) -> Option<Answer> {
+        let (list, name) = path.rsplit_once('/').filter(|_| self.mood == Mood::Holds)?;
+        let super::server::Body::Whole(body) = &self.documents.get(list)?.body else { return None };
+        let objects: Value = serde_json::from_slice(body).ok()?;
+        let name = percent_decode(name);
+        let mut object = objects["items"].as_array()?.iter().find(|item| item["metadata"]["name"] == *name)?.clone();
+        hold(&mut object);
+        Some(Answer::json(object))
+    }
+}
+
+fn success() -> Answer {
+    Answer::json(json!({ "kind": "Status", "status": "Success" }))
+}
+
+fn hold(object: &mut Value) {
+    object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+}
+
+fn percent_decode(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let digits = (first == b'%').then(|| tail.get(..2)).flatten();
+        let escaped = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        bytes.push(escaped.unwrap_or(first));
+        rest = if escaped.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn core(random: &mut Rng) -> Vec<Value> {
