@@ -211,3 +211,29 @@ fn an_event_of_a_watch_without_an_end_breaks_the_watch_and_not_the_program() {
     assert!(run.took < Duration::from_secs(40), "{:?}", run.took);
     run.exits(4).says("Incomplete:");
 }
+
+/// Who sends a blank now and then is never silent: that must not outlast the time that the whole run has.
+#[test]
+fn an_answer_that_trickles_holds_no_run_beyond_its_time() {
+    let begun = std::sync::atomic::AtomicBool::new(false);
+    let list =
+        || Answer::json(json!({ "kind": "PodList", "metadata": { "resourceVersion": "1" }, "items": [object("web")] }));
+    let server = Server::plain(move |asked| {
+        let is_trial = String::from_utf8_lossy(&asked.body).contains("dryRun") || asked.path.contains("dryRun");
+        if asked.method == "DELETE" && !is_trial {
+            begun.store(true, std::sync::atomic::Ordering::Relaxed);
+        } else if asked.method == "DELETE" {
+            return Answer::json(json!({ "kind": "Status", "status": "Success" }));
+        }
+        if begun.load(std::sync::atomic::Ordering::Relaxed) {
+            return Answer { body: Body::Trickle, ..Answer::of(200, Vec::new()) };
+        }
+        cluster(asked, list)
+    });
+    let folder = Folder::new();
+    let kubeconfig = folder.kubeconfig(&json!({ "server": server.url }), &json!({}));
+    let run = purge(&kubeconfig, &["app", "demo", "--yes", "--timeout=2s"]);
+    assert!(run.took < Duration::from_secs(60), "{:?}", run.took);
+    assert!(matches!(run.code, 4 | 5), "{run:?}");
+    run.never_says("Purged");
+}
