@@ -17,7 +17,7 @@ use crate::{harness::Run, memory};
 const MEMORY: u64 = 1200 << 20;
 
 /// A small honest cluster, with `pods` as the hostile part of it.
-fn cluster(asked: &Asked, pods: impl Fn() -> Answer) -> Answer {
+pub fn cluster(asked: &Asked, pods: impl Fn() -> Answer) -> Answer {
     let path = asked.path.trim_start_matches("http://hostile.example").split('?').next().unwrap_or_default();
     let resource = |plural: &str, kind: &str| json!({ "resource": plural, "responseKind": { "kind": kind }, "scope": "Namespaced", "verbs": ["list", "delete", "watch"] });
     let group = |name: &str, resources: Value| json!({ "metadata": { "name": name }, "versions": [{ "version": "v1", "resources": resources }] });
@@ -42,7 +42,7 @@ fn cluster(asked: &Asked, pods: impl Fn() -> Answer) -> Answer {
     }
 }
 
-fn object(name: &str) -> Value {
+pub fn object(name: &str) -> Value {
     json!({ "metadata": { "name": name, "namespace": NAMESPACE, "uid": format!("uid of {name}"), "resourceVersion": "1", "labels": { "app": "demo" } } })
 }
 

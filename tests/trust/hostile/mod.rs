@@ -1,6 +1,7 @@
 //! Hostile data: whatever a server, a kubeconfig or a credential plugin says, no control byte leaves the program, the
 //! columns stay columns, and what is secret stays so.
 
+mod astray;
 mod bounds;
 mod canary;
 mod check;
