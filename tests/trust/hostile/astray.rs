@@ -30,12 +30,12 @@ fn with_pods(pods: Vec<Value>) -> Server {
         let is_there = |pod: &&Value| !deleted.iter().any(|body| body.contains(&pod["metadata"]["uid"].to_string()));
         let left: Vec<&Value> = pods.iter().filter(is_there).collect();
         let list = json!({ "kind": "PodList", "metadata": { "resourceVersion": "1" }, "items": left });
-        match asked.path.contains("/configmaps") {
-            true => {
-                Answer::json(json!({ "kind": "ConfigMapList", "metadata": { "resourceVersion": "1" }, "items": [] }))
-            }
-            false => cluster(asked, || Answer::json(&list)),
+        if asked.path.contains("/configmaps") {
+            return Answer::json(
+                json!({ "kind": "ConfigMapList", "metadata": { "resourceVersion": "1" }, "items": [] }),
+            );
         }
+        cluster(asked, || Answer::json(&list))
     })
 }
 
