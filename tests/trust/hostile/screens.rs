@@ -49,7 +49,9 @@ fn a_terminal_obeys_nobody_but_the_program() {
                         return;
                     }
                     println!("case {case}");
-                    let (was_asked, has_waited) = shown(&mut series.random(case), case);
+                    // Something to wait for, long enough for it to be told: half a minute each.
+                    let waits = series.cases >= 16 && case % 8 == 1;
+                    let (was_asked, has_waited) = shown(&mut series.random(case), case, waits);
                     answered.fetch_add(was_asked.into(), Ordering::Relaxed);
                     waited.fetch_add(has_waited.into(), Ordering::Relaxed);
                 }
@@ -59,15 +61,13 @@ fn a_terminal_obeys_nobody_but_the_program() {
     let [cases, answered, waited] = [next, answered, waited].map(AtomicUsize::into_inner);
     let cases = cases.min(series.cases);
     assert!(answered * 2 > cases, "only {answered} of {cases} were asked");
-    assert!(waited > 0, "nothing was waited for");
+    assert!(waited > 0 || cases < 16, "nothing was waited for");
     series.report(format!("{cases} terminals, {answered} questions answered, {waited} long waits"));
 }
 
 /// One run on a terminal; whether it asked, and whether it told what it waits for.
-fn shown(random: &mut Rng, case: usize) -> (bool, bool) {
-    // Something to wait for, in every eighth case long enough for it to be told.
-    let waits = case % 8 == 1;
-    let mood = if waits { Mood::Holds } else { [Mood::Refuses, Mood::Gives, Mood::Stays][case % 3] };
+fn shown(random: &mut Rng, case: usize, waits: bool) -> (bool, bool) {
+    let mood = if waits { Mood::Holds } else { [Mood::Refuses, Mood::Gives, Mood::Holds, Mood::Stays][case % 4] };
     let hostile = Arc::new(Hostile::new(random, mood));
     let server = Server::plain(move |asked| hostile.answer(asked));
     let folder = Folder::new();
