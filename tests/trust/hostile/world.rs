@@ -265,8 +265,11 @@ fn object(random: &mut Rng, kind: &str) -> Value {
         _ => {}
     }
     if random.u8(..3) == 0 {
-        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        metadata["deletionTimestamp"] = time(random).into();
+        metadata["deletionGracePeriodSeconds"] = number(random).into();
     }
+    metadata["creationTimestamp"] = time(random).into();
+    metadata["generation"] = number(random).into();
     if random.bool() {
         metadata["ownerReferences"] = json!([{ "apiVersion": text(random), "kind": text(random), "name": text(random),
                                                "uid": text(random), "controller": random.bool() }]);
@@ -276,13 +279,13 @@ fn object(random: &mut Rng, kind: &str) -> Value {
     let phase = ["Running", "Failed", "Succeeded"][random.usize(..3)];
     let (spec, status) = match kind {
         "Pod" => (
-            json!({ "nodeName": text(random), "containers": [{ "resources": { "requests": { "cpu": text(random), text(random): "1" } } }],
+            json!({ "nodeName": text(random), "terminationGracePeriodSeconds": number(random), "activeDeadlineSeconds": number(random), "containers": [{ "resources": { "requests": { "cpu": text(random), text(random): "1" } } }],
                     "volumes": [{ "secret": { "secretName": text(random) } }, { "persistentVolumeClaim": { "claimName": text(random) } }] }),
             json!({ "phase": phase, "reason": text(random), "message": text(random) }),
         ),
         "Deployment" | "ReplicaSet" => (
-            json!({ "replicas": random.u8(..4), "selector": { "matchLabels": { "app": "demo" } }, "template": template }),
-            json!({}),
+            json!({ "replicas": number(random), "selector": { "matchLabels": { "app": "demo" } }, "template": template }),
+            json!({ "replicas": number(random), "readyReplicas": number(random), "observedGeneration": number(random) }),
         ),
         "Service" => (json!({ "selector": { "app": "demo" }, "type": text(random) }), json!({})),
         _ => (json!({ text(random): text(random) }), json!({ "message": text(random) })),
@@ -290,9 +293,29 @@ fn object(random: &mut Rng, kind: &str) -> Value {
     json!({ "kind": kind, "metadata": metadata, "spec": spec, "status": status, "data": { "password": PACKED }, "stringData": { "password": CANARY } })
 }
 
+/// A number that an API server would not have let pass, half of the time.
+fn number(random: &mut Rng) -> i64 {
+    let odd = [i64::MAX, i64::MIN, -1, 0, i64::from(i32::MAX) + 1, 253_402_300_800, i64::MAX / 2 + 1];
+    if random.bool() { random.i64(..4).rem_euclid(4) } else { odd[random.usize(..odd.len())] }
+}
+
+/// A time, or what looks like one, at either end of all time.
+fn time(random: &mut Rng) -> &'static str {
+    let odd = [
+        "9999-12-31T23:59:59Z",
+        "0000-01-01T00:00:00Z",
+        "-009999-01-02T00:00:00Z",
+        "2026-02-30T00:00:00Z",
+        "",
+        "\u{1b}[2J",
+    ];
+    if random.bool() { "2026-01-01T00:00:00Z" } else { odd[random.usize(..odd.len())] }
+}
+
 fn quota(random: &mut Rng) -> Value {
     let odd = text(random);
-    let amounts = json!({ "requests.cpu": "3", "pods": "5", odd: "3" });
+    let amount = ["3", "9223372036854775807", "-5", "1e400", "9999999999999999999999Ei"][random.usize(..5)];
+    let amounts = json!({ "requests.cpu": amount, "pods": "5", odd: "3" });
     json!({ "kind": "ResourceQuota", "metadata": { "name": name(random), "namespace": NAMESPACE, "uid": "quota", "resourceVersion": "1" },
             "spec": { "hard": amounts, "scopes": [text(random)] }, "status": { "hard": amounts, "used": amounts } })
 }
