@@ -5,6 +5,7 @@ mod astray;
 mod bounds;
 mod canary;
 mod check;
+mod commands;
 mod errors;
 mod kubeconfigs;
 mod plugins;
