@@ -6,7 +6,7 @@ use crate::{
     cluster::{Catalog, Cluster, Failure, NamespaceState, Patience, connection::Connection},
     error::Fatal,
     inventory::{Detail, Inventory, Kind, Workload, is_word},
-    near,
+    near, output,
     plan::{
         Allowed, Aside, Choices, Guard, Place, Plan, Question, Reason, Selection, Target, Unseen, app_of, helm_releases,
     },
@@ -185,7 +185,7 @@ async fn cluster_scoped(cluster: &Cluster, kinds: &[Arc<Kind>], selection: &Sele
 fn of_release(release: &str, namespace: &str) -> String {
     let command =
         if is_word(release) { format!("helm uninstall {release} -n {namespace}") } else { "helm uninstall".to_owned() };
-    format!("part of Helm release {release}: `{command}` runs its hooks, this does not")
+    format!("part of Helm release {}: `{command}` runs its hooks, this does not", output::brief(release))
 }
 
 fn warnings(
