@@ -106,6 +106,9 @@ fn as_before(object: &PlanObject, mut manifest: Value) -> Vec<Value> {
     std::iter::once(manifest).chain(before.autoscalers.iter().cloned()).collect()
 }
 
+/// Characters of a name in the name of a file, which has 255 at most. Objects' names may have 253.
+const LONGEST_PART: usize = 100;
+
 /// An empty folder that only its owner can look into.
 fn prepare(folder: &Path) -> Result<(), BackupError> {
     let failed = |source| BackupError::File { path: folder.to_owned(), source };
@@ -126,8 +129,10 @@ fn write(folder: &Path, wave: Wave, number: usize, manifest: &Value) -> Result<(
     let text = |key: &str| manifest.pointer(key).and_then(Value::as_str).unwrap_or_default();
     let kind = text("/kind").to_lowercase();
     // Names of some kinds may hold what names of files may not.
+    // Nor are those as long: the number makes each name another.
     let plain = |name: &str| -> String {
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') { c } else { '_' }).collect()
+        let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') { c } else { '_' };
+        name.chars().map(plain).take(LONGEST_PART).collect()
     };
     let path = folder.join(format!("{order}-{}-{}-{number}.json", plain(&kind), plain(text("/metadata/name"))));
     let failed = |source| BackupError::File { path: path.clone(), source };

@@ -7,7 +7,7 @@ use std::{
 
 use dialoguer::console::{Key, Term};
 
-use crate::output::escape;
+use crate::output::{brief, escape};
 
 /// Which of our streams are terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ impl fmt::Display for Choice {
         writeln!(f, "\"{}\" means {} instances:", escape::line(&self.app), self.instances.len())?;
         for (name, count) in &self.instances {
             let objects = if *count == 1 { "object" } else { "objects" };
-            writeln!(f, "  {}  {count} {objects}", escape::line(name))?;
+            writeln!(f, "  {}  {count} {objects}", brief(name))?;
         }
         f.write_str("Which one? (its name; Enter alone: none) ")
     }

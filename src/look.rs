@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Instant};
 use crate::{
     cluster::{Catalog, Cluster, Failure, NamespaceState, Patience, connection::Connection},
     error::Fatal,
-    inventory::{Detail, Inventory, Kind, Workload},
-    near,
+    inventory::{Detail, Inventory, Kind, Workload, is_word},
+    near, output,
     plan::{
         Allowed, Aside, Choices, Guard, Place, Plan, Question, Reason, Selection, Target, Unseen, app_of, helm_releases,
     },
@@ -181,6 +181,13 @@ async fn cluster_scoped(cluster: &Cluster, kinds: &[Arc<Kind>], selection: &Sele
     found
 }
 
+/// A release's name may come from an annotation, which may hold anything.
+fn of_release(release: &str, namespace: &str) -> String {
+    let command =
+        if is_word(release) { format!("helm uninstall {release} -n {namespace}") } else { "helm uninstall".to_owned() };
+    format!("part of Helm release {}: `{command}` runs its hooks, this does not", output::brief(release))
+}
+
 fn warnings(
     inventory: &Inventory,
     question: &Question,
@@ -188,13 +195,8 @@ fn warnings(
     plan: &Plan,
     choices: &Choices,
 ) -> Vec<String> {
-    let mut warnings: Vec<String> = helm_releases(inventory, plan)
-        .into_iter()
-        .map(|release| {
-            let namespace = &plan.place.namespace;
-            format!("part of Helm release {release}: `helm uninstall {release} -n {namespace}` runs its hooks, this does not")
-        })
-        .collect();
+    let mut warnings: Vec<String> =
+        helm_releases(inventory, plan).into_iter().map(|release| of_release(&release, &plan.place.namespace)).collect();
     for (group, kind, name) in &choices.exclude {
         let is_planned = plan.objects.iter().any(|object| object.kind.is(group, kind) && object.name == *name);
         if !is_planned {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    inventory::{Detail, Inventory},
+    inventory::{Detail, Inventory, is_word},
     plan::{Question, Target, app_of},
 };
 
@@ -36,6 +36,7 @@ pub(crate) fn commands(inventory: &Inventory, question: &Question) -> Vec<String
     workloads
         .into_iter()
         .chain(apps)
+        .filter(|what| is_word(what))
         .take(TOLD)
         .map(|what| format!("kubectl purge app {what} -n {namespace}"))
         .collect()

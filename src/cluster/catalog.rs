@@ -308,16 +308,16 @@ impl Catalog {
     pub fn find(&self, typed: &str) -> Option<&Arc<Kind>> {
         let wanted = typed.to_lowercase();
         let names = |served: &Served| {
-            let mut names = vec![served.kind.plural.clone(), served.kind.kind.to_lowercase()];
-            names.extend(served.nicknames.iter().filter(|name| !name.is_empty()).cloned());
+            let mut names = vec![served.kind.plural.to_lowercase(), served.kind.kind.to_lowercase()];
+            names.extend(served.nicknames.iter().filter(|name| !name.is_empty()).map(|name| name.to_lowercase()));
             names
         };
         let by_name = |served: &&Served| names(served).contains(&wanted);
         let by_group = |served: &&Served| {
             let Some((front, group)) = wanted.split_once('.') else { return false };
-            let version = format!("{}.", served.kind.version);
-            let group = group.strip_prefix(&version).unwrap_or(group);
-            group == served.kind.group && names(served).iter().any(|name| name == front)
+            // A group may itself begin with what looks like its version.
+            let (own, version) = (served.kind.group.to_lowercase(), served.kind.version.to_lowercase());
+            (group == own || group == format!("{version}.{own}")) && names(served).iter().any(|name| name == front)
         };
         self.kinds.iter().find(by_name).or_else(|| self.kinds.iter().find(by_group)).map(|served| &served.kind)
     }
@@ -385,12 +385,16 @@ mod tests {
         let json = r#"{"items":[{"metadata":{"name":"apps"},"versions":[{"version":"v1","resources":[{
             "resource":"deployments","responseKind":{"kind":"Deployment"},"scope":"Namespaced","verbs":["list","delete"],
             "singularResource":"deployment","shortNames":["deploy"]}]}]}]}"#;
-        let catalog = catalog(json);
+        let found = catalog(json);
         for typed in ["deploy", "deployment", "deployments", "Deployment", "deployments.apps", "deployment.v1.apps"] {
-            assert!(catalog.find(typed).is_some(), "{typed}");
+            assert!(found.find(typed).is_some(), "{typed}");
+        }
+        let odd = catalog(&json.replace("\"apps\"", "\"v1.Apps\"").replace("\"deployments\"", "\"Deployments\""));
+        for typed in ["deployments.v1.apps", "deployments.v1.v1.apps", "Deployments"] {
+            assert!(odd.find(typed).is_some(), "{typed}");
         }
         for typed in ["", "deployx", "deployments.batch", "deployments.v2.apps", "."] {
-            assert!(catalog.find(typed).is_none(), "{typed}");
+            assert!(found.find(typed).is_none(), "{typed}");
         }
     }
 

@@ -33,7 +33,7 @@ pub enum Failure {
     /// An answer that is not what an API server says: a proxy's HTML page, a cut body.
     #[error("the answer is not from a Kubernetes API server: {0}")]
     Nonsense(String),
-    /// An answer of a size that no API server sends.
+    /// An answer of a size that no API server sends, or one that goes on for longer than it may.
     #[error("the answer was not read to its end: {0}")]
     TooLarge(String),
 }
@@ -125,6 +125,13 @@ const INTERNAL_ERROR: Duration = Duration::from_secs(5);
 
 /// Silence in the middle of an answer that is taken for a broken connection.
 const BODY_SILENCE: Duration = Duration::from_secs(10);
+
+/// When an answer that has begun must have come to its end: who sends a byte now and then is never silent, and a run
+/// that has a deadline is not to be held beyond it. What was asked late has time for a slow answer all the same.
+fn end_of_answer(deadline: Instant, now: Instant) -> Instant {
+    let over = now.saturating_duration_since(deadline);
+    deadline.max(now + if over < OVERTIME { BODY_SILENCE } else { LAST_ANSWER })
+}
 
 /// A request in parts, so that it can be sent again.
 #[derive(Clone, Debug)]
@@ -221,10 +228,16 @@ impl Cluster {
                 self.warnings.add(&String::from_utf8_lossy(warning.as_bytes()));
             }
         }
+        let end = self.deadline.map(|deadline| end_of_answer(deadline.into(), Instant::now()));
+        let silence = BODY_SILENCE.min(limit);
         let mut bytes = BytesMut::new();
         loop {
-            match timeout(BODY_SILENCE.min(limit), body.frame()).await {
-                Err(_) => return Err(Failure::Timeout(BODY_SILENCE.min(limit))),
+            let left = end.map_or(silence, |end| end.saturating_duration_since(Instant::now()));
+            match timeout(left.min(silence), body.frame()).await {
+                Err(_) if left < silence => {
+                    return Err(Failure::TooLarge("the time for everything was over before it".to_owned()));
+                }
+                Err(_) => return Err(Failure::Timeout(silence)),
                 Ok(None) => break,
                 Ok(Some(Err(error))) => return Err(unread(&error)),
                 Ok(Some(Ok(frame))) => {
@@ -374,5 +387,15 @@ mod tests {
         let failure = api_failure(StatusCode::BAD_GATEWAY, &http::HeaderMap::new(), b"<html><body>oops</body></html>");
         assert_eq!(failure.to_string(), "502 Bad Gateway");
         assert!(failure.is_passing());
+    }
+
+    #[test]
+    fn an_answer_that_has_begun_ends_with_the_run_or_soon_after() {
+        let now = Instant::now();
+        let seconds = Duration::from_secs;
+        assert_eq!(end_of_answer(now + seconds(100), now), now + seconds(100));
+        assert_eq!(end_of_answer(now + seconds(2), now), now + BODY_SILENCE);
+        assert_eq!(end_of_answer(now, now + seconds(5)), now + seconds(5) + BODY_SILENCE);
+        assert_eq!(end_of_answer(now, now + seconds(20)), now + seconds(20) + LAST_ANSWER);
     }
 }

@@ -8,6 +8,7 @@ pub mod label;
 mod object;
 mod quantity;
 mod selector;
+mod word;
 
 pub use detail::{
     Binding, Claim, ClaimPolicy, Detail, Pod, Quota, QuotaScope, References, Route, Scaler, Service, Workload,
@@ -18,3 +19,4 @@ pub(crate) use kind::is_path_name;
 pub use object::{Object, OwnerRef};
 pub use quantity::Quantity;
 pub use selector::{LabelSelector, Selector, SelectorError};
+pub(crate) use word::is_word;

@@ -60,7 +60,7 @@ impl Quantity {
     /// `self - other`, but never below nothing.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
-        let nanos = self.nanos - other.nanos;
+        let nanos = self.nanos.saturating_sub(other.nanos);
         Self { nanos: if nanos < 0 { 0 } else { nanos } }
     }
 
@@ -102,7 +102,7 @@ fn shift_decimal(amount: i128, by: i32) -> Option<i128> {
         let Some(divisor) = 10i128.checked_pow(by.unsigned_abs()) else {
             return Some(i128::from(amount != 0));
         };
-        Some((amount + divisor - 1) / divisor)
+        Some(amount / divisor + i128::from(amount % divisor != 0))
     }
 }
 
@@ -194,6 +194,17 @@ mod tests {
             assert_eq!(parsed(text), "none", "{text}");
         }
         assert_eq!(Quantity::parse(&"9".repeat(200)), None);
+    }
+
+    #[test]
+    fn the_largest_and_the_smallest_amounts_are_counted_with_like_any_others() {
+        // As many digits as an i128 has, most of them below a billionth.
+        assert_eq!(parsed(&format!(".{}", i128::MAX)), "170141184n");
+        let largest = Quantity { nanos: i128::MAX };
+        let smallest = Quantity { nanos: -i128::MAX };
+        assert_eq!(largest.saturating_sub(smallest), largest);
+        assert_eq!(smallest.saturating_sub(largest), Quantity::ZERO);
+        assert_eq!(largest + largest, largest);
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Commands for people to copy: what to type next.
 
+use super::escape;
 use crate::plan::Plan;
 
 /// Objects named in one command; more would only hide it.
 const MOST: usize = 5;
+/// The longest of their names, with the type before it. Most kinds allow 253 characters.
+const LONGEST: usize = 500;
 
 /// The purge once more, at the same place.
 pub(super) fn purge(plan: &Plan) -> String {
@@ -17,20 +20,27 @@ pub(super) fn purge(plan: &Plan) -> String {
     format!("kubectl purge {what}{}", place(plan))
 }
 
-/// A look at objects named `type/name`.
-pub(super) fn look_at(plan: &Plan, names: &[String]) -> String {
-    let names: Vec<String> = names.iter().take(MOST).map(|name| quoted(name)).collect();
-    format!("kubectl get {}{} -o yaml", names.join(" "), place(plan))
+/// Whether a name may stand in a command: one that had to be escaped would be another's, and one without an end would
+/// push what stands above it out of sight.
+fn can_be_typed(name: &str) -> bool {
+    name.len() <= LONGEST && escape::line(name) == name
+}
+
+/// A look at objects named `type/name`; none where none of them can be typed.
+pub(super) fn look_at(plan: &Plan, names: &[String]) -> Option<String> {
+    let names: Vec<String> =
+        names.iter().filter(|name| can_be_typed(name)).take(MOST).map(|name| quoted(name)).collect();
+    (!names.is_empty()).then(|| format!("kubectl get {}{} -o yaml", names.join(" "), place(plan)))
 }
 
 /// The replicas that an object had.
-pub(super) fn scale(plan: &Plan, resource: &str, replicas: i64) -> String {
-    format!("kubectl scale {} --replicas={replicas}{}", quoted(resource), place(plan))
+pub(super) fn scale(plan: &Plan, resource: &str, replicas: i64) -> Option<String> {
+    can_be_typed(resource).then(|| format!("kubectl scale {} --replicas={replicas}{}", quoted(resource), place(plan)))
 }
 
 /// What a quota says of itself.
-pub(super) fn look_at_quota(plan: &Plan, quota: &str) -> String {
-    format!("kubectl describe resourcequota {}{}", quoted(quota), place(plan))
+pub(super) fn look_at_quota(plan: &Plan, quota: &str) -> Option<String> {
+    can_be_typed(quota).then(|| format!("kubectl describe resourcequota {}{}", quoted(quota), place(plan)))
 }
 
 /// The context is named although it may be the current one: by the time the command is typed it may be another.
@@ -80,7 +90,8 @@ mod tests {
         let mut plan = sample::plan();
         plan.place.context.clear();
         assert_eq!(purge(&plan), "kubectl purge app demo -n xxx");
-        assert_eq!(look_at_quota(&plan, "quota"), "kubectl describe resourcequota quota -n xxx");
+        let command = look_at_quota(&plan, "quota");
+        assert_eq!(command.as_deref(), Some("kubectl describe resourcequota quota -n xxx"));
     }
 
     #[test]
@@ -96,6 +107,20 @@ mod tests {
         let mut plan = sample::plan();
         plan.place.context.clear();
         let names: Vec<String> = (0..9).map(|number| format!("pods/a-{number}")).collect();
-        assert_eq!(look_at(&plan, &names), "kubectl get pods/a-0 pods/a-1 pods/a-2 pods/a-3 pods/a-4 -n xxx -o yaml");
+        let command = "kubectl get pods/a-0 pods/a-1 pods/a-2 pods/a-3 pods/a-4 -n xxx -o yaml";
+        assert_eq!(look_at(&plan, &names).as_deref(), Some(command));
+    }
+
+    #[test]
+    fn a_name_that_could_not_be_typed_is_in_no_command() {
+        let mut plan = sample::plan();
+        plan.place.context.clear();
+        let mut names =
+            vec!["roles/a\nb".to_owned(), "roles/\u{1b}[2J".to_owned(), format!("roles/{}", "a".repeat(9999))];
+        assert_eq!(look_at(&plan, &names), None);
+        assert_eq!(scale(&plan, &names[1], 3), None);
+        assert_eq!(look_at_quota(&plan, &names[2]), None);
+        names.push("roles/a b".to_owned());
+        assert_eq!(look_at(&plan, &names).as_deref(), Some("kubectl get 'roles/a b' -n xxx -o yaml"));
     }
 }

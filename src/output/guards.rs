@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::escape;
+use super::{brief, escape};
 use crate::plan::Guard;
 
 /// Names told at once; the rest are counted.
@@ -16,7 +16,7 @@ pub fn sentence(guard: &Guard, app: &str) -> String {
             let mut text = format!("\"{app}\" means {} instances:", instances.len());
             for (index, (name, count)) in instances.iter().enumerate() {
                 let comma = if index == 0 { "" } else { "," };
-                let _ = write!(text, "{comma} {name} ({})", objects(*count));
+                let _ = write!(text, "{comma} {} ({})", brief(name), objects(*count));
             }
             text + "; choose one with --instance NAME, or all with --all-instances"
         }
@@ -24,20 +24,25 @@ pub fn sentence(guard: &Guard, app: &str) -> String {
             let instead =
                 command.as_ref().map_or_else(String::new, |command| format!("`{command}` does it properly; "));
             format!(
-                "{} managed by {by}, which may bring what is deleted back; {instead}--allow-managed goes on all the same",
-                is_are(*count)
+                "{} managed by {}, which may bring what is deleted back; {instead}--allow-managed goes on all the same",
+                is_are(*count),
+                brief(by)
             )
         }
         Guard::Unseen { owner, objects: count } => format!(
-            "{} controlled by {owner}, and objects of that kind could not be listed, so that what it controls and whether \
+            "{} controlled by {}, and objects of that kind could not be listed, so that what it controls and whether \
              it lives is unknown; try again, or ask for permission to list them; --allow-managed goes on all the same",
-            is_are(*count)
+            is_are(*count),
+            brief(owner)
         ),
-        Guard::SharedParent { parent, others } => format!(
-            "{parent} controls objects of this application, and {} too; \
-             have {parent} let go of them, or delete {parent} as a whole",
-            some(others)
-        ),
+        Guard::SharedParent { parent, others } => {
+            let parent = brief(parent);
+            format!(
+                "{parent} controls objects of this application, and {} too; \
+                 have {parent} let go of them, or delete {parent} as a whole",
+                some(others)
+            )
+        }
         Guard::SystemNamespace => {
             "this is one of the cluster's own namespaces; --allow-system-namespace goes on all the same".to_owned()
         }
@@ -57,7 +62,7 @@ fn is_are(count: usize) -> String {
 }
 
 fn some(names: &[String]) -> String {
-    let told = names.iter().take(NAMES_TOLD).cloned().collect::<Vec<_>>().join(", ");
+    let told = names.iter().take(NAMES_TOLD).map(|name| brief(name)).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(NAMES_TOLD) {
         0 => told,
         more => format!("{told} and {more} more"),
@@ -67,6 +72,18 @@ fn some(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_without_an_end_leaves_room_for_how_to_go_on() {
+        let endless = "\u{1b}".repeat(256 << 10);
+        let managed = Guard::Managed { by: endless.clone(), command: None, objects: 3 };
+        let unseen = Guard::Unseen { owner: endless.clone(), objects: 3 };
+        let ambiguous = Guard::Ambiguous { instances: vec![(endless.clone(), 1), ("b".into(), 1)] };
+        for guard in [managed, unseen, ambiguous] {
+            let sentence = sentence(&guard, "demo");
+            assert!(sentence.len() < 5000 && sentence.contains("; "), "{} bytes", sentence.len());
+        }
+    }
 
     #[test]
     fn each_guard_says_how_to_go_on() {

@@ -6,7 +6,11 @@ use serde::Serialize;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{Look, escape, plan::unseen, wrap::prose};
+use super::{
+    Look, escape,
+    plan::unseen,
+    wrap::{brief, prose},
+};
 use crate::plan::{Application, Unseen};
 
 /// What is listed.
@@ -67,7 +71,7 @@ fn row(application: &Application) -> Vec<String> {
         orphans,
         application.managed_by.join(", "),
     ];
-    cells.iter().map(|cell| escape::line(cell).into_owned()).collect()
+    cells.iter().map(|cell| brief(cell)).collect()
 }
 
 /// The share that leaves least to others: of the resource that it holds the greatest part of.

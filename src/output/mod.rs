@@ -31,4 +31,4 @@ pub use json::document;
 pub use look::{Look, unicode};
 pub use progress::Progress;
 pub use style::{Color, ColorEnv};
-pub(crate) use wrap::wrap;
+pub(crate) use wrap::{brief, wrap};

@@ -1,6 +1,11 @@
 //! The plan as people read it: what will happen to what, why, and what that gives back.
 
-use super::{Look, escape, row, style::Tone, table, wrap::prose};
+use super::{
+    Look, escape, row,
+    style::Tone,
+    table,
+    wrap::{brief, prose},
+};
 use crate::plan::{self, Action, Aside, Blindness, Frees, Plan, Unseen};
 
 /// The whole plan: where, the table, what it comes to, what could not be seen, warnings. Each line is ended.
@@ -85,8 +90,10 @@ fn frees(frees: &[Frees]) -> Vec<String> {
     frees
         .chunk_by(|one, other| one.quota == other.quota)
         .map(|resources| {
-            let amounts: Vec<String> =
-                resources.iter().map(|free| format!("{} {} of {}", free.resource, free.amount, free.used)).collect();
+            let amounts: Vec<String> = resources
+                .iter()
+                .map(|free| format!("{} {} of {}", brief(&free.resource), free.amount, free.used))
+                .collect();
             let quota = resources.first().map(|free| free.quota.as_str()).unwrap_or_default();
             escape::line(&format!("Frees: {} (quota \"{quota}\").", amounts.join(", "))).into_owned()
         })
@@ -101,21 +108,21 @@ fn aside(heading: &str, objects: &[Aside], say: &mut impl FnMut(String)) {
     say(format!("{heading}:"));
     for object in objects {
         let why = if object.why.is_empty() { String::new() } else { format!(" ({})", object.why) };
-        say(format!("  {}", escape::line(&format!("{}/{}{why}", object.kind.kind, object.name))));
+        say(format!("  {}", brief(&format!("{}/{}{why}", object.kind.kind, object.name))));
     }
 }
 
 /// What may not be listed is one line, for its reason is known; what did not answer has each its own.
 pub(super) fn unseen(unseen: &[Unseen]) -> Vec<String> {
     let with = |why| unseen.iter().filter(move |unseen| unseen.why == why);
-    let forbidden: Vec<&str> = with(Blindness::Forbidden).map(|unseen| unseen.resource.as_str()).collect();
+    let forbidden: Vec<String> = with(Blindness::Forbidden).map(|unseen| brief(&unseen.resource)).collect();
     let mut lines = Vec::new();
     if !forbidden.is_empty() {
         lines.push(format!("not checked (forbidden): {}", forbidden.join(", ")));
     }
     lines.extend(with(Blindness::Unavailable).map(|unseen| {
         let colon = if unseen.message.is_empty() { "" } else { ": " };
-        format!("not checked (unavailable): {}{colon}{}", unseen.resource, unseen.message)
+        format!("not checked (unavailable): {}{colon}{}", brief(&unseen.resource), brief(&unseen.message))
     }));
     lines.iter().map(|line| escape::line(line).into_owned()).collect()
 }

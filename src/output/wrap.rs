@@ -2,6 +2,12 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+use super::escape;
+
+/// Columns of what others say of one thing: as many as the server's words have characters at most. What is longer would
+/// push what stands above it out of sight; documents (`-o json`) have it in full.
+const LONGEST: usize = 2000;
+
 /// Lines of at most `width` columns. Breaks at spaces; a word too long for a line breaks after `/`, `-` and the like,
 /// and only a piece too long even then breaks anywhere. Nothing but the spaces at the breaks is lost.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
@@ -55,6 +61,11 @@ pub(super) fn prose(text: &str, width: Option<usize>) -> String {
         }
         _ => text.to_owned(),
     }
+}
+
+/// Others' words about one thing: harmless, and no more of them than people read.
+pub(crate) fn brief(text: &str) -> String {
+    cut(&escape::line(text), LONGEST)
 }
 
 /// At most so many columns of a text, and not many characters without any; where that is not all, its end says so.
@@ -126,6 +137,8 @@ mod tests {
         assert_eq!(cut("日本語", 5), "日...");
         assert!(cut(&"a\u{301}".repeat(1000), 10).len() < 60);
         assert!(cut(&"\u{301}".repeat(100_000), 10).len() < 60);
+        assert_eq!(brief("one\ntwo \u{1b}[2J"), "one two \\u{1b}[2J");
+        assert_eq!(brief(&"\u{1b}".repeat(100_000)).len(), LONGEST);
     }
 
     #[test]

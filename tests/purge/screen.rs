@@ -3,6 +3,7 @@
 use std::{
     io::{Read as _, Write as _},
     num::NonZero,
+    path::Path,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -25,18 +26,23 @@ pub struct Screen {
 
 impl Screen {
     pub fn run(world: &World, columns: u16, arguments: &[&str]) -> Self {
-        let size = PtySize { rows: 60, cols: columns, pixel_width: 0, pixel_height: 0 };
+        let arguments = [arguments, &["-n", &world.namespace]].concat();
+        Self::of(world.plane.kubeconfig(), (60, columns), &arguments)
+    }
+
+    /// With any kubeconfig, on a terminal of so many rows and columns.
+    pub fn of(kubeconfig: &Path, (rows, columns): (u16, u16), arguments: &[&str]) -> Self {
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(PROGRAM);
         command.args(arguments);
-        command.args(["-n", &world.namespace]);
-        command.env("KUBECONFIG", world.plane.kubeconfig());
+        command.env("KUBECONFIG", kubeconfig);
         command.env("TERM", "xterm-256color");
         command.env("LC_ALL", "C.UTF-8");
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let parser =
-            Arc::new(Mutex::new(vt100::Parser::new(NonZero::new(60).unwrap(), NonZero::new(columns).unwrap(), 1000)));
+            Arc::new(Mutex::new(vt100::Parser::new(NonZero::new(rows).unwrap(), NonZero::new(columns).unwrap(), 1000)));
         let raw = Arc::new(Mutex::new(Vec::new()));
         let mut reader = pair.master.try_clone_reader().unwrap();
         let writer = pair.master.take_writer().unwrap();

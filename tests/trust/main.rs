@@ -10,6 +10,7 @@
 mod api;
 mod between;
 mod bystanders;
+mod claims;
 mod corpus;
 mod crash;
 mod crew;

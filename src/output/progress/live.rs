@@ -144,7 +144,10 @@ fn below(blockers: &[Blocker], more: usize, width: Option<usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{output::progress::tally::Count, plan::Wave};
+    use crate::{
+        output::{escape, progress::tally::Count},
+        plan::Wave,
+    };
 
     #[test]
     fn what_is_waited_for_stands_below_its_phase() {
@@ -159,6 +162,20 @@ mod tests {
             "\n    Pod/demo-0: deleting for 20s, finalizer example.com/hold\n    and 2 more"
         );
         assert_eq!(below(&[], 2, None), "");
+    }
+
+    #[test]
+    fn what_is_waited_for_tells_the_terminal_nothing_whatever_it_is_called() {
+        let hostile = "a\u{1b}[2J\n\u{1b}]52;c;eA==\u{7}\r\u{202e}".repeat(1000);
+        let held = Blocker {
+            title: hostile.clone(),
+            deleting_for: None,
+            finalizers: vec![hostile.clone()],
+            cause: hostile.clone(),
+        };
+        let shown = below(&[held.clone(), held], 2, Some(80));
+        assert!(!shown.lines().any(|line| line.chars().any(escape::is_harmful) || line.contains('\r')), "{shown}");
+        assert!(shown.lines().count() < 200, "{} lines", shown.lines().count());
     }
 
     #[test]

@@ -156,6 +156,20 @@ mod tests {
     }
 
     #[test]
+    fn names_without_an_end_do_not_push_the_rest_out_of_sight() {
+        let endless = "\u{1b}".repeat(256 << 10);
+        let held = Blocker { finalizers: vec![endless.clone()], ..blocker(&endless, &endless) };
+        for line in lines(&[
+            Event::Started { phase: Phase::Drain, total: 2 },
+            Event::Scaled { title: endless.clone(), from: 3 },
+            waiting(Phase::Drain, 2, vec![held.clone(), held]),
+            Event::Trouble { title: endless.clone(), message: endless.clone() },
+        ]) {
+            assert!(line.len() < 5000, "{} bytes", line.len());
+        }
+    }
+
+    #[test]
     fn finalizers_that_the_cause_does_not_name_are_named() {
         let mut held = blocker("Pod/a", "node dead1 does not answer");
         held.finalizers = vec!["x/one".into(), "x/two".into()];

@@ -6,7 +6,7 @@ use super::tally::{Count, Tally};
 use crate::{
     output::{
         duration::{age, took},
-        escape,
+        wrap::brief,
     },
     run::{Blocker, Event, Phase},
 };
@@ -18,11 +18,13 @@ pub(super) fn line(event: &Event, tally: &Tally) -> Option<String> {
         Event::Scaled { title, from } => format!("scaled {title} from {from} to 0"),
         Event::Paused { title, how } => format!("{title} {how}"),
         Event::Deleted { title } => format!("deleting {title}"),
-        Event::Waiting { phase, waited, remaining, blockers } => waiting(*phase, *waited, *remaining, blockers),
+        Event::Waiting { phase, waited, remaining, blockers } => {
+            return Some(waiting(*phase, *waited, *remaining, blockers));
+        }
         Event::Finished { phase, took } => finished(*phase, tally.of(*phase), *took)?,
         _ => remark(event)?,
     };
-    Some(escape::line(&line).into_owned())
+    Some(brief(&line))
 }
 
 /// What is worth a line of its own wherever it is shown.
@@ -37,7 +39,7 @@ pub(super) fn remark(event: &Event) -> Option<String> {
         Event::Irreversible => "from here on nothing can be put back".into(),
         _ => return None,
     };
-    Some(escape::line(&line).into_owned())
+    Some(brief(&line))
 }
 
 /// What a phase came to; none where it had nothing to do.
@@ -76,8 +78,8 @@ fn waiting(phase: Phase, waited: Duration, remaining: usize, blockers: &[Blocker
     let mut shown: Vec<String> = blockers
         .iter()
         .map(|blocker| match details(blocker) {
-            details if details.is_empty() => blocker.title.clone(),
-            details => format!("{} ({details})", blocker.title),
+            details if details.is_empty() => brief(&blocker.title),
+            details => brief(&format!("{} ({details})", blocker.title)),
         })
         .collect();
     let more = remaining.saturating_sub(blockers.len());
@@ -92,7 +94,7 @@ fn waiting(phase: Phase, waited: Duration, remaining: usize, blockers: &[Blocker
 pub(super) fn blocker(blocker: &Blocker) -> String {
     let details = details(blocker);
     let colon = if details.is_empty() { "" } else { ": " };
-    escape::line(&format!("{}{colon}{details}", blocker.title)).into_owned()
+    brief(&format!("{}{colon}{details}", blocker.title))
 }
 
 /// For how long it has been on its way out and what holds it, each said once.

@@ -7,7 +7,7 @@ use super::{
     duration::{age, took},
     escape, plan,
     style::Tone,
-    wrap::prose,
+    wrap::{brief, prose},
 };
 use crate::{
     exit::Exit,
@@ -232,9 +232,9 @@ fn put_back(report: &Report, all: &[PutBack], text: &mut Text) {
     }
     let mut title = Some("To put it back by hand:");
     for one in all.iter().filter(|one| one.error.is_some()) {
-        if let Some(replicas) = one.replicas {
+        if let Some(command) = one.replicas.and_then(|replicas| command::scale(&report.plan, &one.resource, replicas)) {
             text.title(title.take());
-            text.command(&command::scale(&report.plan, &one.resource, replicas));
+            text.command(&command);
         }
     }
 }
@@ -289,14 +289,17 @@ fn next(report: &Report, text: &mut Text) {
     let newcomers = report.newcomers.iter();
     names.extend(newcomers.map(|newcomer| format!("{}/{}", newcomer.kind.resource(), newcomer.name)));
     if names.is_empty() {
-        text.title(Some("To see what the quota counts:"));
-        if let Some(change) = report.quota.iter().find(|change| !change.released) {
-            text.command(&command::look_at_quota(plan, &change.quota));
+        let change = report.quota.iter().find(|change| !change.released);
+        if let Some(command) = change.and_then(|change| command::look_at_quota(plan, &change.quota)) {
+            text.title(Some("To see what the quota counts:"));
+            text.command(&command);
         }
         return;
     }
-    text.title(Some("To see what is there:"));
-    text.command(&command::look_at(plan, &names));
+    if let Some(look) = command::look_at(plan, &names) {
+        text.title(Some("To see what is there:"));
+        text.command(&look);
+    }
     text.title(Some("To go on once nothing holds it:"));
     text.command(&command::purge(plan));
 }
@@ -327,17 +330,17 @@ impl Text<'_> {
 
     /// Never wrapped: it is copied.
     fn item(&mut self, item: &str) {
-        self.push(&format!("  {}", escape::line(item)));
+        self.push(&format!("  {}", brief(item)));
     }
 
     fn detail(&mut self, detail: &str) {
         let room = self.look.width.map(|width| width.saturating_sub(4));
-        self.push(&format!("    {}", prose(&escape::line(detail), room).replace('\n', "\n    ")));
+        self.push(&format!("    {}", prose(&brief(detail), room).replace('\n', "\n    ")));
     }
 
     /// Never wrapped: it is copied.
     fn command(&mut self, command: &str) {
-        self.item(command);
+        self.push(&format!("  {}", escape::line(command)));
     }
 
     fn push(&mut self, line: &str) {

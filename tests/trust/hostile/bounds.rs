@@ -17,7 +17,7 @@ use crate::{harness::Run, memory};
 const MEMORY: u64 = 1200 << 20;
 
 /// A small honest cluster, with `pods` as the hostile part of it.
-fn cluster(asked: &Asked, pods: impl Fn() -> Answer) -> Answer {
+pub fn cluster(asked: &Asked, pods: impl Fn() -> Answer) -> Answer {
     let path = asked.path.trim_start_matches("http://hostile.example").split('?').next().unwrap_or_default();
     let resource = |plural: &str, kind: &str| json!({ "resource": plural, "responseKind": { "kind": kind }, "scope": "Namespaced", "verbs": ["list", "delete", "watch"] });
     let group = |name: &str, resources: Value| json!({ "metadata": { "name": name }, "versions": [{ "version": "v1", "resources": resources }] });
@@ -42,7 +42,7 @@ fn cluster(asked: &Asked, pods: impl Fn() -> Answer) -> Answer {
     }
 }
 
-fn object(name: &str) -> Value {
+pub fn object(name: &str) -> Value {
     json!({ "metadata": { "name": name, "namespace": NAMESPACE, "uid": format!("uid of {name}"), "resourceVersion": "1", "labels": { "app": "demo" } } })
 }
 
@@ -210,4 +210,29 @@ fn an_event_of_a_watch_without_an_end_breaks_the_watch_and_not_the_program() {
     assert!(peak < 400 << 20, "{} MiB", peak >> 20);
     assert!(run.took < Duration::from_secs(40), "{:?}", run.took);
     run.exits(4).says("Incomplete:");
+}
+
+/// Who sends a blank now and then is never silent: that must not outlast the time that the whole run has.
+#[test]
+fn an_answer_that_trickles_holds_no_run_beyond_its_time() {
+    let begun = std::sync::atomic::AtomicBool::new(false);
+    let list =
+        || Answer::json(json!({ "kind": "PodList", "metadata": { "resourceVersion": "1" }, "items": [object("web")] }));
+    let server = Server::plain(move |asked| {
+        let is_trial = String::from_utf8_lossy(&asked.body).contains("dryRun") || asked.path.contains("dryRun");
+        if asked.method == "DELETE" {
+            begun.fetch_or(!is_trial, std::sync::atomic::Ordering::Relaxed);
+            return Answer::json(json!({ "kind": "Status", "status": "Success" }));
+        }
+        if begun.load(std::sync::atomic::Ordering::Relaxed) {
+            return Answer { body: Body::Trickle, ..Answer::of(200, Vec::new()) };
+        }
+        cluster(asked, list)
+    });
+    let folder = Folder::new();
+    let kubeconfig = folder.kubeconfig(&json!({ "server": server.url }), &json!({}));
+    let run = purge(&kubeconfig, &["app", "demo", "--yes", "--timeout=2s"]);
+    assert!(run.took < Duration::from_secs(45), "{:?}", run.took);
+    assert!(matches!(run.code, 4 | 5), "{run:?}");
+    run.never_says("Purged");
 }

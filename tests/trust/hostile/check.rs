@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::harness::Run;
 
 /// The sequences of our own colours.
-const COLOURS: [&str; 5] = ["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[2m", "\u{1b}[0m"];
+pub const COLOURS: [&str; 5] = ["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[2m", "\u{1b}[0m"];
 
 /// No control byte but newlines, nothing that reorders or hides, and with `colour` our own colours.
 #[track_caller]

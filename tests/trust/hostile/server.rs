@@ -5,6 +5,7 @@ use std::{
     net::TcpListener,
     sync::{Arc, Mutex},
     thread,
+    time::Duration,
 };
 
 use rustls::{ServerConnection, StreamOwned};
@@ -44,6 +45,8 @@ pub enum Body {
         part: Vec<u8>,
         times: usize,
     },
+    /// A blank now and then, for as long as somebody listens.
+    Trickle,
 }
 
 impl Answer {
@@ -161,6 +164,15 @@ fn write(stream: &mut impl Write, answer: &Answer) -> std::io::Result<()> {
                 stream.write_all(b"\r\n")?;
             }
             stream.write_all(b"0\r\n\r\n")?;
+        }
+        Body::Trickle => {
+            head.extend(b"\r\nTransfer-Encoding: chunked\r\n\r\n");
+            stream.write_all(&head)?;
+            loop {
+                stream.write_all(b"1\r\n \r\n")?;
+                stream.flush()?;
+                thread::sleep(Duration::from_millis(500));
+            }
         }
     }
     stream.flush()

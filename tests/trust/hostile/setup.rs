@@ -5,15 +5,19 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU32, Ordering},
     },
+    thread,
 };
 
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
 
-use crate::harness::{PROGRAM, Run};
+use crate::{
+    harness::{PROGRAM, Run},
+    series::Series,
+};
 
 /// A folder of its own, which goes when it does.
 pub struct Folder(pub PathBuf);
@@ -94,4 +98,16 @@ pub fn certificate(names: &[&str]) -> (Arc<rustls::ServerConfig>, String) {
         .with_single_cert(vec![certificate.der().clone()], key.serialize_der().try_into().unwrap())
         .unwrap();
     (Arc::new(config), certificate.pem())
+}
+
+/// The cases of a series, a few at once: most of a run is waiting. What each gives, in no order.
+pub fn at_once<T: Send>(series: &Series, case: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    const AT_ONCE: usize = 6;
+    let cases = Mutex::new(series.cases());
+    let next = || cases.lock().unwrap().next();
+    let work = || std::iter::from_fn(next).map(&case).collect::<Vec<T>>();
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    })
 }

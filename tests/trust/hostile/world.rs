@@ -30,6 +30,8 @@ pub enum Mood {
     Stays,
     /// What is deleted is gone.
     Gives,
+    /// What is deleted is on its way out, and stays so: its finalizers hold it.
+    Holds,
 }
 
 /// The cluster's answers.
@@ -40,7 +42,7 @@ pub struct Hostile {
     warning: Vec<u8>,
     single: Value,
     event: String,
-    gone: Mutex<BTreeSet<String>>,
+    deleted: Mutex<BTreeSet<String>>,
 }
 
 /// Kinds with objects: path of the group version, plural, kind.
@@ -108,7 +110,7 @@ impl Hostile {
             single: json!({ "kind": "PartialObjectMetadata", "metadata": { "uid": "u", "name": short(random),
                 "managedFields": [{ "manager": text(random), "time": "2026-01-01T00:00:00Z", "fieldsV1": { "f:spec": { "f:replicas": {} } } }] } }),
             event: json!({ "type": "ERROR", "object": status }).to_string() + "\n",
-            gone: Mutex::default(),
+            deleted: Mutex::default(),
         }
     }
 
@@ -120,7 +122,7 @@ impl Hostile {
         }
         if asked.method == "GET" || path.ends_with("selfsubjectreviews") {
             return match self.documents.get(path) {
-                Some(document) => self.without_what_is_gone(path, document),
+                Some(document) => self.as_of_now(path, document),
                 None if path.matches('/').count() > 6 => Answer::json(&self.single),
                 None => Answer::of(
                     404,
@@ -133,31 +135,67 @@ impl Hostile {
         let is_trial = asked.path.contains("dryRun=All") || String::from_utf8_lossy(&asked.body).contains("dryRun");
         match self.mood {
             Mood::Refuses => warned(self.refusal.clone()),
-            Mood::Gives if asked.method == "DELETE" && !is_trial => {
-                self.gone.lock().unwrap().insert(String::from_utf8_lossy(&asked.body).into_owned());
-                warned(Answer::json(json!({ "kind": "Status", "status": "Success" })))
+            Mood::Gives | Mood::Holds if asked.method == "DELETE" && !is_trial => {
+                self.deleted.lock().unwrap().insert(String::from_utf8_lossy(&asked.body).into_owned());
+                warned(self.on_its_way(path).unwrap_or_else(success))
             }
-            _ if asked.method == "DELETE" => warned(Answer::json(json!({ "kind": "Status", "status": "Success" }))),
+            _ if asked.method == "DELETE" => warned(success()),
             _ => warned(Answer::json(&self.single)),
         }
     }
 
     /// A list as it is now: deleting is by uid.
-    fn without_what_is_gone(&self, path: &str, document: &Answer) -> Answer {
+    fn as_of_now(&self, path: &str, document: &Answer) -> Answer {
         let super::server::Body::Whole(body) = &document.body else { return document.clone() };
-        let gone = self.gone.lock().unwrap();
+        let deleted = self.deleted.lock().unwrap();
         let Ok(mut list) = serde_json::from_slice::<Value>(body) else { return document.clone() };
-        if gone.is_empty() || !path.contains("/namespaces/shop/") {
+        if deleted.is_empty() || !path.contains("/namespaces/shop/") {
             return document.clone();
         }
+        let is_deleted = |item: &Value| {
+            let uid = item["metadata"]["uid"].as_str().unwrap_or_default();
+            deleted.iter().any(|body| body.contains(&format!("\"{uid}\"")))
+        };
         if let Some(items) = list["items"].as_array_mut() {
-            items.retain(|item| {
-                let uid = item["metadata"]["uid"].as_str().unwrap_or_default();
-                !gone.iter().any(|deleted| deleted.contains(&format!("\"{uid}\"")))
-            });
+            if self.mood == Mood::Holds {
+                items.iter_mut().filter(|item| is_deleted(item)).for_each(hold);
+            } else {
+                items.retain(|item| !is_deleted(item));
+            }
         }
         Answer { body: super::server::Body::Whole(list.to_string().into_bytes()), ..document.clone() }
     }
+
+    /// What an API server answers to a delete that has only begun.
+    fn on_its_way(&self, path: &str) -> Option<Answer> {
+        let (list, name) = path.rsplit_once('/').filter(|_| self.mood == Mood::Holds)?;
+        let super::server::Body::Whole(body) = &self.documents.get(list)?.body else { return None };
+        let objects: Value = serde_json::from_slice(body).ok()?;
+        let name = percent_decode(name);
+        let mut object = objects["items"].as_array()?.iter().find(|item| item["metadata"]["name"] == *name)?.clone();
+        hold(&mut object);
+        Some(Answer::json(object))
+    }
+}
+
+fn success() -> Answer {
+    Answer::json(json!({ "kind": "Status", "status": "Success" }))
+}
+
+fn hold(object: &mut Value) {
+    object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+}
+
+fn percent_decode(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let digits = (first == b'%').then(|| tail.get(..2)).flatten();
+        let escaped = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        bytes.push(escaped.unwrap_or(first));
+        rest = if escaped.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn core(random: &mut Rng) -> Vec<Value> {
@@ -227,8 +265,11 @@ fn object(random: &mut Rng, kind: &str) -> Value {
         _ => {}
     }
     if random.u8(..3) == 0 {
-        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        metadata["deletionTimestamp"] = time(random).into();
+        metadata["deletionGracePeriodSeconds"] = number(random).into();
     }
+    metadata["creationTimestamp"] = time(random).into();
+    metadata["generation"] = number(random).into();
     if random.bool() {
         metadata["ownerReferences"] = json!([{ "apiVersion": text(random), "kind": text(random), "name": text(random),
                                                "uid": text(random), "controller": random.bool() }]);
@@ -238,13 +279,13 @@ fn object(random: &mut Rng, kind: &str) -> Value {
     let phase = ["Running", "Failed", "Succeeded"][random.usize(..3)];
     let (spec, status) = match kind {
         "Pod" => (
-            json!({ "nodeName": text(random), "containers": [{ "resources": { "requests": { "cpu": text(random), text(random): "1" } } }],
+            json!({ "nodeName": text(random), "terminationGracePeriodSeconds": number(random), "activeDeadlineSeconds": number(random), "containers": [{ "resources": { "requests": { "cpu": text(random), text(random): "1" } } }],
                     "volumes": [{ "secret": { "secretName": text(random) } }, { "persistentVolumeClaim": { "claimName": text(random) } }] }),
             json!({ "phase": phase, "reason": text(random), "message": text(random) }),
         ),
         "Deployment" | "ReplicaSet" => (
-            json!({ "replicas": random.u8(..4), "selector": { "matchLabels": { "app": "demo" } }, "template": template }),
-            json!({}),
+            json!({ "replicas": number(random), "selector": { "matchLabels": { "app": "demo" } }, "template": template }),
+            json!({ "replicas": number(random), "readyReplicas": number(random), "observedGeneration": number(random) }),
         ),
         "Service" => (json!({ "selector": { "app": "demo" }, "type": text(random) }), json!({})),
         _ => (json!({ text(random): text(random) }), json!({ "message": text(random) })),
@@ -252,9 +293,29 @@ fn object(random: &mut Rng, kind: &str) -> Value {
     json!({ "kind": kind, "metadata": metadata, "spec": spec, "status": status, "data": { "password": PACKED }, "stringData": { "password": CANARY } })
 }
 
+/// A number that an API server would not have let pass, half of the time.
+fn number(random: &mut Rng) -> i64 {
+    let odd = [i64::MAX, i64::MIN, -1, 0, i64::from(i32::MAX) + 1, 253_402_300_800, i64::MAX / 2 + 1];
+    if random.bool() { random.i64(..4).rem_euclid(4) } else { odd[random.usize(..odd.len())] }
+}
+
+/// A time, or what looks like one, at either end of all time.
+fn time(random: &mut Rng) -> &'static str {
+    let odd = [
+        "9999-12-31T23:59:59Z",
+        "0000-01-01T00:00:00Z",
+        "-009999-01-02T00:00:00Z",
+        "2026-02-30T00:00:00Z",
+        "",
+        "\u{1b}[2J",
+    ];
+    if random.bool() { "2026-01-01T00:00:00Z" } else { odd[random.usize(..odd.len())] }
+}
+
 fn quota(random: &mut Rng) -> Value {
     let odd = text(random);
-    let amounts = json!({ "requests.cpu": "3", "pods": "5", odd: "3" });
+    let amount = ["3", "9223372036854775807", "-5", "1e400", "9999999999999999999999Ei"][random.usize(..5)];
+    let amounts = json!({ "requests.cpu": amount, "pods": "5", odd: "3" });
     json!({ "kind": "ResourceQuota", "metadata": { "name": name(random), "namespace": NAMESPACE, "uid": "quota", "resourceVersion": "1" },
             "spec": { "hard": amounts, "scopes": [text(random)] }, "status": { "hard": amounts, "used": amounts } })
 }
