@@ -117,12 +117,10 @@ pub fn workload(repeats: usize) -> Result<Vec<Work>> {
         controller(&ground, &mut rows[4], 200)?;
     }
     let mut small = Work { title: "B2 workload: 200 pods".to_owned(), rows: rows.to_vec(), ..Work::default() };
-    small.goals = vec![
-        Goal::new("of kubectl delete -l, until it returns", 1.0 / 25.0, small.ratio_to_word(OURS, BY_LABEL), ""),
-        Goal::new("of kubectl foreground, until it returns", 1.0 / 9.0, small.ratio_to_word(OURS, FOREGROUND), ""),
-    ];
+    small.against(OURS, BY_LABEL, 1.0 / 25.0);
+    small.against(OURS, FOREGROUND, 1.0 / 9.0);
     for peer in [BY_LABEL, FOREGROUND, HELM] {
-        small.note_words(OURS, peer);
+        small.note_mixed(OURS, peer);
     }
     let mut rows = [OURS, CONTROLLER, COLLECTION].map(Figures::of);
     for turn in 0..repeats {
@@ -170,11 +168,9 @@ pub fn objects(repeats: usize) -> Result<Vec<Work>> {
     rows[0].requests = requests_a_run(&ground, "purge", repeats)?;
     rows[1].requests = requests_a_run(&ground, "kubectl", repeats)?;
     let mut work = Work { title: "B3 many objects: 1,000".to_owned(), rows: rows.to_vec(), ..Work::default() };
-    work.goals = vec![
-        Goal::new("of kubectl delete -l, until it returns", 1.0 / 70.0, work.ratio_to_word(OURS, BY_LABEL), ""),
-        Goal::new("of deletecollection", 1.1, work.ratio(OURS, COLLECTION), ""),
-    ];
-    work.note_words(OURS, BY_LABEL);
+    work.against(OURS, BY_LABEL, 1.0 / 70.0);
+    work.goals.push(Goal::new("of deletecollection", 1.1, work.ratio(OURS, COLLECTION), ""));
+    work.note_mixed(OURS, BY_LABEL);
     Ok(vec![work])
 }
 
