@@ -1,6 +1,6 @@
 //! Figures of several runs, and how they compare.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,9 @@ pub struct Figures {
     pub bytes: Vec<f64>,
     /// Requests a run, by the API server's audit log.
     pub requests: f64,
+    /// From when to when each run went, to find its requests in the audit log.
+    #[serde(skip)]
+    pub windows: Vec<(SystemTime, SystemTime)>,
 }
 
 /// A target and what was reached.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::{
-    contest::{floor, requests_a_run, requests_of},
+    contest::{count_requests, floor, requests_of},
     figures::{Figures, Goal, Work, median},
     ground::{Ground, helm, manifests},
     watcher::{APPLICATION, CONFIG_MAPS, PODS, SECRETS, Watch},
@@ -116,6 +116,7 @@ pub fn workload(repeats: usize) -> Result<Vec<Work>> {
         helm_uninstall(&ground, &mut rows[3], 200)?;
         controller(&ground, &mut rows[4], 200)?;
     }
+    count_requests(&ground, &mut rows)?;
     let mut small = Work { title: "B2 workload: 200 pods".to_owned(), rows: rows.to_vec(), ..Work::default() };
     small.against(OURS, BY_LABEL, 1.0 / 25.0);
     small.against(OURS, FOREGROUND, 1.0 / 9.0);
@@ -129,6 +130,7 @@ pub fn workload(repeats: usize) -> Result<Vec<Work>> {
         controller(&ground, &mut rows[1], 1000)?;
         collection(&ground, &mut rows[2], 1000)?;
     }
+    count_requests(&ground, &mut rows)?;
     let mut large = Work { title: "B2 workload: 1,000 pods".to_owned(), rows: rows.to_vec(), ..Work::default() };
     large.goals = vec![Goal::new("of the ReplicaSet controller", 1.0 / 7.0, large.ratio(OURS, CONTROLLER), "")];
     Ok(vec![small, large])
@@ -165,8 +167,7 @@ pub fn objects(repeats: usize) -> Result<Vec<Work>> {
         let delete = ["delete", "configmaps,secrets", "-l", "app=demo", "-n", &namespace];
         rows[1].purge(&ground, ground.command("kubectl", "kubectl", &ground.link, &delete)?, &ground.link, &watch)?;
     }
-    rows[0].requests = requests_a_run(&ground, "purge", repeats)?;
-    rows[1].requests = requests_a_run(&ground, "kubectl", repeats)?;
+    count_requests(&ground, &mut rows)?;
     let mut work = Work { title: "B3 many objects: 1,000".to_owned(), rows: rows.to_vec(), ..Work::default() };
     work.against(OURS, BY_LABEL, 1.0 / 70.0);
     work.goals.push(Goal::new("of deletecollection", 1.1, work.ratio(OURS, COLLECTION), ""));
@@ -185,8 +186,7 @@ pub fn requests(repeats: usize) -> Result<Vec<Work>> {
             ours(&ground, &mut rows[0], pods)?;
             by_label(&ground, &mut rows[1], pods)?;
         }
-        rows[0].requests = requests_a_run(&ground, "purge", repeats)?;
-        rows[1].requests = requests_a_run(&ground, "kubectl", repeats)?;
+        count_requests(&ground, &mut rows)?;
         let of_bytes = median(&rows[0].bytes) / median(&rows[1].bytes);
         let mut goals = vec![Goal::new("requests", target, rows[0].requests, "")];
         if pods == 200 {
