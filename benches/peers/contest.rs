@@ -54,7 +54,10 @@ impl Figures {
             let said = fs::read_to_string(&log).unwrap_or_default();
             anyhow::bail!("{} ended with {}:\n{said}", self.who, ran.code);
         }
-        self.memory.push(ran.peak as f64);
+        // 0: it had ended before anybody could look, which is no measure of anything.
+        if ran.peak > 0 {
+            self.memory.push(ran.peak as f64);
+        }
         self.bytes.push(link.bytes.take() as f64);
         self.returned.push(ran.took.as_secs_f64());
         Ok(ran)
@@ -62,7 +65,7 @@ impl Figures {
 
     /// Drops the first run, which found everything cold.
     pub fn forget_first(&mut self) {
-        for values in [&mut self.done, &mut self.returned, &mut self.memory, &mut self.bytes] {
+        for values in [&mut self.done, &mut self.returned, &mut self.bytes] {
             values.remove(0);
         }
         self.windows.remove(0);

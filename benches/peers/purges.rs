@@ -107,7 +107,7 @@ fn collection(ground: &Ground, figures: &mut Figures, pods: usize) -> Result<()>
 
 pub fn workload(repeats: usize) -> Result<Vec<Work>> {
     let ground = Ground::new(3)?;
-    let mut rows = [OURS, BY_LABEL, FOREGROUND, HELM, CONTROLLER].map(Figures::of);
+    let mut rows = [OURS, BY_LABEL, FOREGROUND, HELM, CONTROLLER, COLLECTION].map(Figures::of);
     for turn in 0..repeats {
         eprintln!("200 pods, run {} of {repeats}", turn + 1);
         ours(&ground, &mut rows[0], 200)?;
@@ -115,6 +115,7 @@ pub fn workload(repeats: usize) -> Result<Vec<Work>> {
         foreground(&ground, &mut rows[2], 200)?;
         helm_uninstall(&ground, &mut rows[3], 200)?;
         controller(&ground, &mut rows[4], 200)?;
+        collection(&ground, &mut rows[5], 200)?;
     }
     count_requests(&ground, &mut rows)?;
     let mut small = Work { title: "B2 workload: 200 pods".to_owned(), rows: rows.to_vec(), ..Work::default() };
@@ -193,6 +194,10 @@ pub fn requests(repeats: usize) -> Result<Vec<Work>> {
             goals.push(Goal::new("of kubectl's bytes", 0.35, of_bytes, ""));
         }
         let by_kind = requests_of(&ground, "purge")?;
+        // Who polls asks for one thing again and again.
+        let gets = by_kind.iter().filter(|(what, _)| what.starts_with("get ")).map(|(_, count)| *count);
+        let most = gets.max().unwrap_or(0) as f64 / repeats as f64;
+        goals.push(Goal::new("GETs of any one kind of thing (no polling)", 1.0, most, ""));
         let mut notes: Vec<String> = by_kind
             .iter()
             .filter(|(what, _)| !what.starts_with("list "))
