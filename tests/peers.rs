@@ -41,6 +41,23 @@ fn a_table_names_the_ratio_and_what_was_missed() {
 }
 
 #[test]
+fn like_is_held_against_like() {
+    let row = |who: &str, done: f64, returned: f64| Figures {
+        who: who.into(),
+        done: vec![done],
+        returned: vec![returned],
+        ..Figures::default()
+    };
+    let mut work = Work { rows: vec![row("a", 2.0, 4.0), row("b", 4.0, 40.0)], ..Work::default() };
+    work.against("a", "b", 0.2);
+    let verdicts: Vec<_> = work.goals.iter().map(|goal| (goal.what.as_str(), goal.is_reached())).collect();
+    // Gone in 2 s where the peer's were in 4: 0.5, though the peer returned after 40.
+    assert_eq!(verdicts, [("of b, until all is gone", false), ("of b, until each returns", true)]);
+    work.note_mixed("a", "b");
+    assert_eq!(work.goals.len(), 2, "what is unlike is no goal");
+}
+
+#[test]
 fn a_round_trip_takes_as_long_as_was_asked_and_all_bytes_are_counted() {
     let echo = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = echo.local_addr().unwrap();

@@ -4,10 +4,13 @@ use std::{
     collections::BTreeMap,
     fs,
     process::Command,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use anyhow::{Result, ensure};
+use control_plane::AuditEvent;
+use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::{
     figures::Figures,
@@ -44,12 +47,17 @@ impl Figures {
     fn run(&mut self, ground: &Ground, command: Command, link: &Link) -> Result<Ran> {
         link.bytes.take();
         let log = ground.folder.join("last-run.log");
+        let from = SystemTime::now();
         let ran = run(command, &log)?;
+        self.windows.push((from, SystemTime::now()));
         if ran.code != 0 {
             let said = fs::read_to_string(&log).unwrap_or_default();
             anyhow::bail!("{} ended with {}:\n{said}", self.who, ran.code);
         }
-        self.memory.push(ran.peak as f64);
+        // 0: it had ended before anybody could look, which is no measure of anything.
+        if ran.peak > 0 {
+            self.memory.push(ran.peak as f64);
+        }
         self.bytes.push(link.bytes.take() as f64);
         self.returned.push(ran.took.as_secs_f64());
         Ok(ran)
@@ -57,9 +65,10 @@ impl Figures {
 
     /// Drops the first run, which found everything cold.
     pub fn forget_first(&mut self) {
-        for values in [&mut self.done, &mut self.returned, &mut self.memory, &mut self.bytes] {
+        for values in [&mut self.done, &mut self.returned, &mut self.bytes] {
             values.remove(0);
         }
+        self.windows.remove(0);
     }
 }
 
@@ -78,8 +87,7 @@ pub fn floor(figures: &mut Figures, watch: &Watch, act: impl FnOnce() -> Result<
 pub fn requests_of(ground: &Ground, user: &str) -> Result<BTreeMap<String, usize>> {
     let mut counts = BTreeMap::new();
     for event in ground.plane.audit_events()? {
-        let counted = if event.verb() == "watch" { "ResponseStarted" } else { "ResponseComplete" };
-        if event.user() == user && event.stage() == counted {
+        if event.user() == user && is_counted(&event) {
             let of = match (event.resource(), event.subresource()) {
                 ("", _) => event.uri().split('?').next().unwrap_or_default().to_owned(),
                 (resource, "") => resource.to_owned(),
@@ -92,7 +100,34 @@ pub fn requests_of(ground: &Ground, user: &str) -> Result<BTreeMap<String, usize
     Ok(counts)
 }
 
-/// All requests of one user, for each of so many runs.
-pub fn requests_a_run(ground: &Ground, user: &str, runs: usize) -> Result<f64> {
-    Ok(requests_of(ground, user)?.values().sum::<usize>() as f64 / runs as f64)
+/// Fills in how many requests each competitor made a run: by its user, for whom the log tells competitors apart, and
+/// by the time of its runs, for two may share a user. The floors make none that are worth a count.
+pub fn count_requests(ground: &Ground, rows: &mut [Figures]) -> Result<()> {
+    let events = ground.plane.audit_events()?;
+    for row in rows {
+        let user = user_of(&row.who);
+        let mut count = 0_usize;
+        for event in events.iter().filter(|event| event.user() == user && is_counted(event)) {
+            let at = event.json().pointer("/requestReceivedTimestamp").and_then(Value::as_str).unwrap_or_default();
+            let at = SystemTime::from(at.parse::<Timestamp>()?);
+            count += usize::from(row.windows.iter().any(|(from, to)| (*from..=*to).contains(&at)));
+        }
+        row.requests = count as f64 / row.windows.len().max(1) as f64;
+    }
+    Ok(())
+}
+
+/// Whose token a competitor carries, by its name in the table.
+fn user_of(who: &str) -> &'static str {
+    match who {
+        ours if ours.starts_with("kubectl purge") => "purge",
+        kubectl if kubectl.starts_with("kubectl") => "kubectl",
+        helm if helm.starts_with("helm") => "helm",
+        _ => "",
+    }
+}
+
+/// Each request once: a watch, which is logged twice, when it begins.
+fn is_counted(event: &AuditEvent) -> bool {
+    event.stage() == if event.verb() == "watch" { "ResponseStarted" } else { "ResponseComplete" }
 }

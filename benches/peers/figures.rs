@@ -1,6 +1,6 @@
 //! Figures of several runs, and how they compare.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,9 @@ pub struct Figures {
     pub bytes: Vec<f64>,
     /// Requests a run, by the API server's audit log.
     pub requests: f64,
+    /// From when to when each run went, to find its requests in the audit log.
+    #[serde(skip)]
+    pub windows: Vec<(SystemTime, SystemTime)>,
 }
 
 /// A target and what was reached.
@@ -76,16 +79,20 @@ impl Work {
         ratio(&self.row(this).done, &self.row(that).done)
     }
 
-    /// The same against the moment when somebody else's user is told: until then he knows nothing.
-    pub fn ratio_to_word(&self, this: &str, that: &str) -> f64 {
-        ratio(&self.row(this).done, &self.row(that).returned)
+    /// Two goals of one target, like against like: until all is gone, and until each has returned. A peer may have
+    /// deleted everything long before it says so, and this program looks a second time before it does: neither alone
+    /// is the whole truth, and one's end held against the other's would flatter.
+    pub fn against(&mut self, this: &str, that: &str, target: f64) {
+        let gone = self.ratio(this, that);
+        let returned = ratio(&self.row(this).returned, &self.row(that).returned);
+        self.goals.push(Goal::new(&format!("of {that}, until all is gone"), target, gone, ""));
+        self.goals.push(Goal::new(&format!("of {that}, until each returns"), target, returned, ""));
     }
 
-    /// Until each of them returns: this program looks a second time before it does.
-    pub fn note_words(&mut self, this: &str, that: &str) {
-        let words = ratio(&self.row(this).returned, &self.row(that).returned);
-        let gone = self.ratio(this, that);
-        self.notes.push(format!("{that}: until each returns {words:.3}, until all is gone {gone:.3}"));
+    /// Our objects gone against the peer's word: what its user waits for, but no like against like, so no goal.
+    pub fn note_mixed(&mut self, this: &str, that: &str) {
+        let mixed = ratio(&self.row(this).done, &self.row(that).returned);
+        self.notes.push(format!("{this} gone against {that} returned (unlike, no goal): {mixed:.4}"));
     }
 
     /// A Markdown table, the first row's time being the measure of all others.

@@ -169,15 +169,21 @@ fn address(plane: &ControlPlane) -> Result<SocketAddr> {
 
 /// helm 4, built once from the module that is locked in benches/go.
 pub fn helm() -> Result<PathBuf> {
-    let program = folder()?.join("helm");
+    // By what it is built from, so that another version is not taken for this one.
+    let locked = include_str!("../go/go.sum").bytes().chain(include_str!("../go/go.mod").bytes());
+    let mark =
+        locked.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let program = folder()?.join(format!("helm-{mark:016x}"));
     if !program.exists() {
         eprintln!("building helm (some minutes the first time)");
         let module = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/go");
-        let go = if PathBuf::from("/usr/local/go/bin/go").exists() { "/usr/local/go/bin/go" } else { "go" };
-        let mut build = Command::new(go);
-        build.current_dir(module).args(["build", "-mod=readonly", "-o"]).arg(&program);
+        let mut build = Command::new(control_plane::go_program());
+        // Under another name until it is whole: an interrupted build is never taken for a program.
+        let unfinished = program.with_extension("unfinished");
+        build.current_dir(module).args(["build", "-mod=readonly", "-o"]).arg(&unfinished);
         let status = build.arg("helm.sh/helm/v4/cmd/helm").env("CGO_ENABLED", "0").status()?;
         ensure!(status.success(), "helm cannot be built");
+        fs::rename(unfinished, &program)?;
     }
     Ok(program)
 }

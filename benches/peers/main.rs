@@ -15,7 +15,7 @@ mod watcher;
 
 use std::fs;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use figures::Work;
 
@@ -44,7 +44,10 @@ fn main() -> Result<()> {
         match argument.as_str() {
             // cargo's own word to every benchmark.
             "--bench" => {}
-            "--repeats" => repeats = arguments.next().and_then(|number| number.parse().ok()).unwrap_or(REPEATS),
+            "--repeats" => {
+                let number = arguments.next().and_then(|number| number.parse().ok()).filter(|&number| number > 0);
+                repeats = number.context("--repeats takes a number of at least 1")?;
+            }
             name => asked.push(name.to_owned()),
         }
     }
@@ -67,7 +70,11 @@ fn main() -> Result<()> {
     }
     if asked.iter().any(|asked| asked == "report") {
         for (name, _) in WORKS {
-            let Ok(kept) = fs::read(folder.join(format!("{name}.json"))) else { continue };
+            let Ok(kept) = fs::read(folder.join(format!("{name}.json"))) else {
+                // What is left out silently would look as if it had never been asked for.
+                println!("### {name}: not measured\n");
+                continue;
+            };
             let results: Vec<Work> = serde_json::from_slice(&kept)?;
             for work in &results {
                 print!("{}", work.markdown());

@@ -42,7 +42,7 @@ fn watch_memory(child: &Child) -> mpsc::Receiver<u64> {
             peak = peak.max(now);
             thread::sleep(pause);
             // Short runs are looked at closely; long ones have time.
-            pause = (pause * 11 / 10).min(Duration::from_millis(20));
+            pause = (pause * 11 / 10).min(Duration::from_millis(5));
         }
         let _ = sender.send(peak);
     });

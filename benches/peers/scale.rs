@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result};
 use serde_json::json;
 
 use crate::{
+    contest::count_requests,
     figures::{Figures, Goal, Work, median},
     ground::{Ground, manifests},
     watcher::{APPLICATION, Kind},
@@ -75,7 +76,9 @@ pub fn scale(_repeats: usize) -> Result<Vec<Work>> {
         ),
     ];
     let title = "Scale: 10,000 pods in 50 Deployments, 1,000 other namespaces".to_owned();
-    Ok(vec![Work { title, rows: vec![ours], goals, notes }])
+    let mut rows = vec![ours];
+    count_requests(&ground, &mut rows)?;
+    Ok(vec![Work { title, rows, goals, notes }])
 }
 
 /// Seconds of each answer that another user got meanwhile.

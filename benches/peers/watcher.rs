@@ -30,8 +30,11 @@ pub const SECRETS: Kind = ("", "v1", "Secret", "secrets");
 pub const SERVICES: Kind = ("", "v1", "Service", "services");
 pub const REPLICA_SETS: Kind = ("apps", "v1", "ReplicaSet", "replicasets");
 pub const DEPLOYMENTS: Kind = ("apps", "v1", "Deployment", "deployments");
-/// What the applications of this benchmark are made of.
-pub const APPLICATION: [Kind; 6] = [PODS, CONFIG_MAPS, SECRETS, SERVICES, REPLICA_SETS, DEPLOYMENTS];
+pub const ENDPOINTS: Kind = ("", "v1", "Endpoints", "endpoints");
+pub const ENDPOINT_SLICES: Kind = ("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices");
+/// What the applications of this benchmark are made of, with what controllers make of it under the same labels.
+pub const APPLICATION: [Kind; 8] =
+    [PODS, CONFIG_MAPS, SECRETS, SERVICES, ENDPOINTS, ENDPOINT_SLICES, REPLICA_SETS, DEPLOYMENTS];
 
 /// Creates in flight at once.
 const CREATES: usize = 16;

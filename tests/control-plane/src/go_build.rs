@@ -93,7 +93,8 @@ impl Go {
 }
 
 /// `go` from PATH, or from where its installer puts it without telling PATH.
-fn program() -> PathBuf {
+#[must_use]
+pub fn program() -> PathBuf {
     let on_path = env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|dir| dir.join("go").is_file()));
     let usual = Path::new("/usr/local/go/bin/go");
     if !on_path && usual.is_file() { usual.to_owned() } else { "go".into() }

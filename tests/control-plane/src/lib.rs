@@ -60,6 +60,7 @@ pub use control_plane::ControlPlane;
 pub use error::Error;
 pub use existing::KUBECONFIG_VARIABLE;
 pub use folder::FOLDER_PREFIX;
+pub use go_build::program as go_program;
 pub use kubeconfig::{Credential, Endpoint, Kubeconfig};
 pub use kubectl::KubectlOutput;
 pub use release::{RELEASE_VARIABLE, Release};
