@@ -26,6 +26,9 @@ pub enum Fatal {
          `kubectl auth can-i --list -n {namespace}` says what you may do"
     )]
     AllRefused { namespace: String, words: String },
+    /// What cannot be listed is not called absent.
+    #[error("whether there is a {title} in namespace \"{namespace}\" is not known, and nothing was changed: {words}")]
+    Unseen { title: String, namespace: String, words: String },
     #[error("the backup could not be written, and nothing was changed: {0}")]
     Backup(#[from] BackupError),
     #[error("cannot look through namespace \"{namespace}\": {failure}")]

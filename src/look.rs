@@ -65,12 +65,7 @@ pub(crate) async fn look(cluster: &Cluster, settings: &Settings, connection: &Co
     let Surroundings { catalog, mut inventory, unseen, place, at } = surroundings(cluster, connection).await?;
     let question = question(settings, &catalog)?;
     let choices = choices(settings, &catalog)?;
-    for (group, kind, name) in &choices.exclude {
-        let exists = inventory.objects().iter().any(|object| object.kind.is(group, kind) && object.name == *name);
-        if !exists {
-            return Err(UsageError::NothingToExclude(format!("{kind}/{name}"), place.namespace).into());
-        }
-    }
+    check_named((&catalog, &inventory, &unseen), &question, &choices, &place.namespace)?;
     let selection = Selection::of(&inventory, &question);
     learn_scales(cluster, &mut inventory, &selection).await;
     let mut plan = Plan::draft(&inventory, &selection, &question, &choices, place, unseen);
@@ -79,6 +74,38 @@ pub(crate) async fn look(cluster: &Cluster, settings: &Settings, connection: &Co
     let guards = Guard::of(&inventory, &question, &selection, &plan, &settings.allowed);
     let near = if plan.objects.is_empty() { near::commands(&inventory, &question) } else { Vec::new() };
     Ok(Seen { catalog, inventory, question, plan, guards, near, at })
+}
+
+/// Objects named on the command line have to be there, as far as was seen: that the one asked about is not is an answer,
+/// that one to be kept is not, a mistake.
+fn check_named(
+    (catalog, inventory, unseen): (&Catalog, &Inventory, &[Unseen]),
+    question: &Question,
+    choices: &Choices,
+    namespace: &str,
+) -> anyhow::Result<()> {
+    let asked = match &question.target {
+        Target::Around { group, kind, name } => Some((group, kind, name)),
+        _ => None,
+    };
+    let excluded = choices.exclude.iter().map(|(group, kind, name)| (group, kind, name));
+    for (is_excluded, (group, kind, name)) in
+        excluded.map(|named| (true, named)).chain(asked.map(|named| (false, named)))
+    {
+        let exists = inventory.objects().iter().any(|object| object.kind.is(group, kind) && object.name == *name);
+        let (title, namespace) = (format!("{kind}/{name}"), namespace.to_owned());
+        if !exists && inventory.is_unseen(group, kind) {
+            let served = catalog.kinds.iter().find(|served| served.kind.is(group, kind));
+            let resource = served.map(|served| served.kind.resource());
+            let blind = unseen.iter().find(|unseen| Some(&unseen.resource) == resource.as_ref());
+            let words = blind.map_or_else(|| "it cannot be listed".to_owned(), |unseen| unseen.message.clone());
+            return Err(Fatal::Unseen { title, namespace, words }.into());
+        }
+        if !exists && is_excluded {
+            return Err(UsageError::NothingToExclude(title, namespace).into());
+        }
+    }
+    Ok(())
 }
 
 impl Seen {

@@ -3,7 +3,7 @@
 
 use std::{sync::OnceLock, time::Duration};
 
-use control_plane::ControlPlane;
+use control_plane::{ControlPlane, Rule};
 
 use crate::harness::{World, planned};
 
@@ -100,6 +100,26 @@ fn what_does_not_answer_is_told_and_the_rest_is_purged() {
         .says("not checked (unavailable)");
     world.purge(&["app", "demo", "--yes", "--ignore-unavailable"]).exits(0);
     world.purge(&["list"]).exits(5).says("not checked (unavailable): metrics.k8s.io/v1beta1");
+}
+
+/// Of a kind that cannot be listed nothing is called absent, though it was named.
+#[test]
+fn whether_a_named_object_of_an_unseen_kind_is_there_is_not_known() {
+    let world = World::new("unseen-name");
+    world.deployment("web", "demo", 0);
+    world.apply("{ apiVersion: v1, kind: ConfigMap, metadata: { name: c, labels: { app: demo } } }");
+    let rules = [Rule::new(&[""], &["configmaps", "namespaces"], &["get", "list", "watch", "delete"])];
+    let kubeconfig = ControlPlane::shared().user_with_role("blinded", &world.namespace, &rules).unwrap();
+    for arguments in [&["app", "deploy/web"][..], &["app", "demo", "--exclude", "deploy/web"]] {
+        let run = world.purge_as(&kubeconfig, &[arguments, &["--yes"]].concat()).exits(1);
+        run.complains("error: whether there is a Deployment/web in namespace")
+            .complains("is not known")
+            .never_says("no such");
+    }
+    assert_eq!(
+        world.names("deployments,configmaps"),
+        ["configmap/c", "configmap/kube-root-ca.crt", "deployment.apps/web"]
+    );
 }
 
 /// apache/incubator-kie-issues#1299: a context whose namespace is empty means `default`, never the whole cluster.
