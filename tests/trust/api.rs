@@ -1,66 +1,26 @@
-//! A client of the suite's own: makes many objects, and reads whatever is stored.
+//! Requests to the API server without a kubectl for each: worlds of many objects are made and compared fast.
 
-use std::collections::BTreeMap;
-
-use control_plane::{ADMIN, ControlPlane};
-use kube::{
-    Api, Client,
-    api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, PostParams},
-};
+use futures_util::{StreamExt as _, stream};
+use http::{Method, Request};
+use kube::{Client, Config};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-/// A kind by group, version, kind and plural.
-pub type Kind = (&'static str, &'static str, &'static str, &'static str);
+use control_plane::{ADMIN, ControlPlane};
 
-/// The namespaced kinds that the worlds are made of, and that are compared afterwards.
-pub const KINDS: [Kind; 19] = [
-    ("apps", "v1", "Deployment", "deployments"),
-    ("apps", "v1", "ReplicaSet", "replicasets"),
-    ("apps", "v1", "StatefulSet", "statefulsets"),
-    ("", "v1", "Pod", "pods"),
-    ("", "v1", "Service", "services"),
-    ("", "v1", "ConfigMap", "configmaps"),
-    ("", "v1", "Secret", "secrets"),
-    ("", "v1", "ServiceAccount", "serviceaccounts"),
-    ("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
-    ("", "v1", "PodTemplate", "podtemplates"),
-    ("batch", "v1", "Job", "jobs"),
-    ("batch", "v1", "CronJob", "cronjobs"),
-    ("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
-    ("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
-    ("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies"),
-    ("networking.k8s.io", "v1", "Ingress", "ingresses"),
-    ("rbac.authorization.k8s.io", "v1", "Role", "roles"),
-    ("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings"),
-    ("trust.example", "v1", "Widget", "widgets"),
-];
+/// Requests in flight at once.
+const AT_ONCE: usize = 16;
 
-/// The definition of the one custom kind among them.
-pub const WIDGETS: &str = "
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: { name: widgets.trust.example }
-spec:
-  group: trust.example
-  scope: Namespaced
-  names: { plural: widgets, singular: widget, kind: Widget, listKind: WidgetList }
-  versions:
-  - { name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } } }
-";
-
-/// Everything stored in some namespaces, by uid, exactly as it is.
-pub type Stored = BTreeMap<String, Value>;
-
-pub struct Administrator {
+/// A client that speaks as the user who may do everything.
+pub struct Api {
     runtime: Runtime,
     client: Client,
 }
 
-impl Administrator {
+impl Api {
     pub fn of(plane: &ControlPlane) -> Self {
-        let runtime = Runtime::new().unwrap();
-        let mut config = kube::Config::new(plane.server().parse().unwrap());
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let mut config = Config::new(plane.server().parse().unwrap());
         // A throwaway server on the loopback.
         config.accept_invalid_certs = true;
         config.auth_info.token = Some(plane.token(ADMIN).unwrap().to_owned().into());
@@ -68,41 +28,49 @@ impl Administrator {
         Self { runtime, client }
     }
 
-    fn api(&self, namespace: &str, (group, version, kind, plural): Kind) -> Api<DynamicObject> {
-        let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
-        Api::namespaced_with(self.client.clone(), namespace, &resource)
+    /// One request; the error's text with the status where it is refused.
+    pub fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, String> {
+        self.runtime.block_on(ask(&self.client, method, path, body))
     }
 
-    /// Creates these at once, and gives their uids in the same order.
-    pub fn create(&self, namespace: &str, objects: &[Value]) -> Vec<String> {
-        let creates = objects.iter().map(|object| {
-            let kind = KINDS.iter().find(|kind| object["kind"] == kind.2).unwrap();
-            let (api, body) = (self.api(namespace, *kind), serde_json::from_value(object.clone()).unwrap());
-            async move {
-                let made = api.create(&PostParams::default(), &body).await;
-                made.unwrap_or_else(|error| panic!("{error}: {object:#}")).metadata.uid.unwrap()
-            }
-        });
-        self.runtime.block_on(futures_util::future::join_all(creates))
-    }
-
-    /// What is stored of all kinds in these namespaces.
-    pub fn stored(&self, namespaces: &[String]) -> Stored {
-        let lists = namespaces.iter().flat_map(|namespace| {
-            KINDS.iter().map(|kind| {
-                let api = self.api(namespace, *kind);
-                async move { (kind, api.list(&ListParams::default()).await.unwrap().items) }
+    /// Makes all of these, in no certain order, each at its path; gives what the server made of each, in their order.
+    pub fn create(&self, objects: &[(String, Value)]) -> Vec<Value> {
+        let requests = objects.iter().map(|(path, object)| async move {
+            ask(&self.client, Method::POST, path, Some(object)).await.unwrap_or_else(|error| {
+                panic!("{error}\n{object:#}");
             })
         });
-        let mut stored = Stored::new();
-        for (kind, items) in self.runtime.block_on(futures_util::future::join_all(lists)) {
-            for item in items {
-                let mut object = serde_json::to_value(&item).unwrap();
-                // The items of a list do not name it.
-                object["kind"] = kind.2.into();
-                stored.insert(item.metadata.uid.unwrap(), object);
-            }
-        }
-        stored
+        self.runtime.block_on(stream::iter(requests).buffered(AT_ONCE).collect())
     }
+
+    /// Gives the status that was asked for to each of these that was made.
+    pub fn finish(&self, asked: &[(String, Value)], made: &[Value]) {
+        let due = asked.iter().zip(made).filter(|((_, asked), _)| asked["status"].is_object());
+        let requests = due.map(|((path, asked), made)| async move {
+            let path = format!("{path}/{}/status", made["metadata"]["name"].as_str().unwrap());
+            let mut object = made.clone();
+            object["status"] = asked["status"].clone();
+            ask(&self.client, Method::PUT, &path, Some(&object)).await.unwrap();
+        });
+        self.runtime.block_on(stream::iter(requests).buffered(AT_ONCE).collect::<Vec<()>>());
+    }
+
+    /// Everything that these paths list, in their order.
+    pub fn lists(&self, paths: &[String]) -> Vec<Vec<Value>> {
+        let requests = paths.iter().map(|path| async move {
+            let mut list = ask(&self.client, Method::GET, path, None).await.unwrap();
+            match list["items"].take() {
+                Value::Array(items) => items,
+                _ => Vec::new(),
+            }
+        });
+        self.runtime.block_on(stream::iter(requests).buffered(AT_ONCE).collect())
+    }
+}
+
+async fn ask(client: &Client, method: Method, path: &str, body: Option<&Value>) -> Result<Value, String> {
+    let kind = "application/json";
+    let body = body.map(|body| serde_json::to_vec(body).unwrap()).unwrap_or_default();
+    let request = Request::builder().method(method).uri(path).header("content-type", kind).body(body).unwrap();
+    client.request::<Value>(request).await.map_err(|error| format!("{path}: {error}"))
 }

@@ -60,9 +60,13 @@ enum Change {
     Edited,
     /// It goes by itself.
     Deleted,
+    /// The ReplicaSet that owns the pod is its owner no more.
+    Disowned,
+    /// Somebody wants more of its pods.
+    ScaledUp,
 }
 
-const CHANGES: [Change; 11] = [
+const CHANGES: [Change; 13] = [
     Change::Recreated,
     Change::Relabelled,
     Change::Unlabelled,
@@ -74,11 +78,13 @@ const CHANGES: [Change; 11] = [
     Change::NamespaceMadeAnew,
     Change::Edited,
     Change::Deleted,
+    Change::Disowned,
+    Change::ScaledUp,
 ];
 
 #[test]
 fn what_happens_while_the_question_is_open_is_reported_and_what_is_new_survives() {
-    let series = Series::new("between plan and yes", 11, 330);
+    let series = Series::new("between plan and yes", 13, 325);
     let cases = Mutex::new(series.cases());
     let done = Mutex::new(std::collections::BTreeMap::<String, usize>::new());
     std::thread::scope(|scope| {
@@ -106,6 +112,10 @@ fn one(change: Change, random: &mut Rng, case: &str) -> u32 {
     let world = World::on(plane(), "yes");
     world.apply(BYSTANDER);
     world.apply(APPLICATION);
+    let set = text(&world.get("replicaset/left")["metadata"]["uid"]);
+    let owner =
+        format!(r#"{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"left","uid":"{set}","controller":true}}"#);
+    merge(&world, "pod/left-x", &format!(r#"{{"metadata":{{"ownerReferences":[{owner}]}}}}"#));
     let bystander = world.get("configmap/bystander");
     let object = OBJECTS[random.usize(..OBJECTS.len())];
     let no_scale_down = random.bool();
@@ -147,7 +157,8 @@ fn one(change: Change, random: &mut Rng, case: &str) -> u32 {
             assert!(text.contains("trust.example/hold"), "{context}");
             merge(&world, object, r#"{"metadata":{"finalizers":null}}"#);
         }
-        Change::Edited | Change::Deleted => {
+        // It is of the application all the same, and goes as agreed to.
+        Change::Edited | Change::Deleted | Change::Disowned | Change::ScaledUp => {
             assert_eq!(code, 0, "{context}");
             assert!(!OBJECTS.iter().any(|object| stays(object)), "{left:?} {context}");
         }
@@ -210,6 +221,14 @@ fn act(world: &World, change: Change, object: &str) -> Vec<(String, String)> {
         }
         Change::Deleted => {
             world.kubectl(&["delete", object, "--now"]);
+            Vec::new()
+        }
+        Change::Disowned => {
+            merge(world, "pod/left-x", r#"{"metadata":{"ownerReferences":null}}"#);
+            Vec::new()
+        }
+        Change::ScaledUp => {
+            world.kubectl(&["scale", "deployment/web", "--replicas=3"]);
             Vec::new()
         }
     }

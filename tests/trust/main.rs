@@ -26,9 +26,11 @@ mod network;
 mod outage;
 mod permissions;
 mod proxy;
+mod quiet;
 #[path = "../purge/screen.rs"]
 #[allow(dead_code, reason = "what the other suite needs of it")]
 mod screen;
 mod series;
 mod site;
+mod templates;
 mod worlds;
