@@ -14,10 +14,9 @@ use anyhow::Result;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use kube::{
     Api, Client,
-    api::{
-        ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, PostParams, WatchEvent, WatchParams,
-    },
+    api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, PostParams, WatchEvent},
 };
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -35,6 +34,21 @@ pub const ENDPOINT_SLICES: Kind = ("discovery.k8s.io", "v1", "EndpointSlice", "e
 /// What the applications of this benchmark are made of, with what controllers make of it under the same labels.
 pub const APPLICATION: [Kind; 8] =
     [PODS, CONFIG_MAPS, SECRETS, SERVICES, ENDPOINTS, ENDPOINT_SLICES, REPLICA_SETS, DEPLOYMENTS];
+
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/// As much of an object as the witness needs: what it reads besides, it reads on the processors of those it judges.
+#[derive(Clone, Deserialize)]
+struct Seen {
+    metadata: Identity,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Identity {
+    uid: String,
+    resource_version: String,
+}
 
 /// Creates in flight at once.
 const CREATES: usize = 16;
@@ -97,10 +111,12 @@ impl Watcher {
             let list = self.runtime.block_on(api.list_metadata(&ListParams::default().labels(selector)))?;
             let uids = list.items.into_iter().filter_map(|item| item.metadata.uid);
             left.lock().unwrap_or_else(PoisonError::into_inner).extend(uids);
-            begun.push((api, list.metadata.resource_version.unwrap_or_default()));
+            begun.push((api.resource_url().to_owned(), list.metadata.resource_version.unwrap_or_default()));
         }
         let count = left.lock().unwrap_or_else(PoisonError::into_inner).len();
-        let follow = |(api, version)| self.runtime.spawn(follow(api, version, left.clone(), sender.clone()));
+        let follow = |(path, version)| {
+            self.runtime.spawn(follow(self.client.clone(), path, version, left.clone(), sender.clone()))
+        };
         Ok(Watch { count, last_gone, tasks: begun.into_iter().map(follow).collect() })
     }
 
@@ -155,16 +171,20 @@ impl Watcher {
 }
 
 async fn follow(
-    api: Api<DynamicObject>,
+    client: Client,
+    path: String,
     mut version: String,
     left: Arc<Mutex<HashSet<String>>>,
     sender: mpsc::Sender<Instant>,
 ) {
     loop {
-        let Ok(events) = api.watch_metadata(&WatchParams::default().timeout(290), &version).await else { return };
+        let query = format!("{path}?watch=1&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={version}");
+        let request = http::Request::get(query).header(http::header::ACCEPT, METADATA).body(Vec::new());
+        let Ok(request) = request else { return };
+        let Ok(events) = client.request_events::<Seen>(request).await else { return };
         let mut events = std::pin::pin!(events);
         while let Some(Ok(event)) = events.next().await {
-            let (item, is_gone) = match event {
+            let (Seen { metadata }, is_gone) = match event {
                 WatchEvent::Added(item) | WatchEvent::Modified(item) => (item, false),
                 WatchEvent::Deleted(item) => (item, true),
                 WatchEvent::Bookmark(bookmark) => {
@@ -173,10 +193,10 @@ async fn follow(
                 }
                 WatchEvent::Error(_) => return,
             };
-            version = item.metadata.resource_version.unwrap_or_default();
-            if let Some(uid) = item.metadata.uid.filter(|_| is_gone) {
+            version = metadata.resource_version;
+            if is_gone {
                 let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
-                if left.remove(&uid) && left.is_empty() {
+                if left.remove(&metadata.uid) && left.is_empty() {
                     let _ = sender.send(Instant::now());
                 }
             }

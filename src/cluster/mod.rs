@@ -15,6 +15,7 @@ mod identity;
 pub mod kubeconfig;
 mod links;
 mod list;
+mod pace;
 pub mod proxy;
 mod request;
 pub mod secret;
@@ -38,6 +39,7 @@ pub use catalog::{Catalog, Served};
 pub use change::NodeState;
 pub use identity::NamespaceState;
 pub use list::Listing;
+pub use pace::{MOST as WRITES_AT_ONCE, Turn};
 pub use request::{Failure, Patience};
 pub use warnings::Warnings;
 pub use watch::{Change, Changes, Watch};
@@ -52,19 +54,32 @@ pub struct Cluster {
     /// When the time for everything together ends; none without a limit.
     deadline: Option<Instant>,
     warnings: Arc<Warnings>,
+    pace: pace::Pace,
 }
 
 impl Cluster {
     /// Over a client that is connected. `request_timeout` bounds each request; watches it does not bound.
     #[must_use]
     pub fn new(client: kube::Client, namespace: &str, request_timeout: Option<Duration>) -> Self {
-        Self { client, namespace: namespace.into(), request_timeout, deadline: None, warnings: Arc::default() }
+        Self {
+            client,
+            namespace: namespace.into(),
+            request_timeout,
+            deadline: None,
+            warnings: Arc::default(),
+            pace: pace::Pace::default(),
+        }
     }
 
     /// The same connection for work that is to end by then: no request is waited for much longer, nor tried again.
     #[must_use]
     pub fn until(&self, deadline: Option<Instant>) -> Self {
         Self { deadline, ..self.clone() }
+    }
+
+    /// Waits for the turn to send a delete, real or tried: no more are under way at once than the server can do with.
+    pub async fn turn(&self) -> Turn {
+        self.pace.turn().await
     }
 
     /// The one namespace whose objects this connection lists and changes.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Cluster, Failure, Patience, answer,
+    Cluster, Failure, Patience, Turn, answer,
     request::{Call, JSON},
 };
 use crate::inventory::{Kind, Object};
@@ -72,7 +72,13 @@ pub enum Deleted {
 impl Cluster {
     /// Deletes one object with `propagationPolicy: Background`: without it a batch/v1 Job orphans its pods, and
     /// `Foreground` waits for a garbage collector that may not run.
-    pub async fn delete(&self, kind: &Arc<Kind>, name: &str, how: &Deletion<'_>) -> Result<Deleted, Failure> {
+    pub async fn delete(
+        &self,
+        turn: Turn,
+        kind: &Arc<Kind>,
+        name: &str,
+        how: &Deletion<'_>,
+    ) -> Result<Deleted, Failure> {
         let mut preconditions = json!({ "uid": how.uid });
         if let Some(version) = how.resource_version {
             preconditions["resourceVersion"] = version.into();
@@ -96,7 +102,12 @@ impl Cluster {
             content_type: JSON,
             body: options.to_string().into_bytes(),
         };
-        match self.ask(&call, how.trial.patience(), |bytes| deleted(kind, bytes)).await {
+        let answer = self.ask(&call, how.trial.patience(), |bytes| deleted(kind, bytes)).await;
+        match &answer {
+            Err(failure) if failure.is_passing() => turn.failed(),
+            _ => turn.answered(kind),
+        }
+        match answer {
             Err(failure) if failure.is_not_found() => Ok(Deleted::Absent),
             answer => answer,
         }

@@ -8,17 +8,15 @@ use std::{
 use futures_util::{StreamExt as _, stream};
 
 use super::{
-    Event, Phase,
+    Event, Phase, Stop,
     runner::{Bound, Runner, Waited},
     tracker::State,
 };
 use crate::{
-    cluster::{Change, Cluster, Deleted, Deletion, Failure, Trial},
+    cluster::{Change, Cluster, Deleted, Deletion, Failure, Trial, WRITES_AT_ONCE},
     plan::{Action, PlanObject, Reason, Wave},
 };
 
-/// Deletes in flight at once.
-pub(super) const DELETES_AT_ONCE: usize = 32;
 /// Owners whose controllers must clean up are given half of what time is left, but no less than this.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// Without any movement for this long, a wave makes way for the next.
@@ -40,6 +38,8 @@ enum Attempt {
     /// Another object of that name stands there now; the planned one is gone.
     Replaced,
     Begun(Change),
+    /// There was a wish to stop before its turn came.
+    Unsent,
     /// This user may not, but it goes with its owner: the garbage collector may.
     LeftToCollector(String),
     Refused(String),
@@ -144,11 +144,12 @@ impl Runner<'_> {
         let known = &self.known_owners();
         let stop = self.stop.clone();
         let (cluster, grace) = (self.cluster, self.grace_period);
+        let stop = &stop;
         let attempts = objects
             .iter()
             .take_while(|_| !stop.is_asked())
-            .map(|&object| async move { (object, attempt(cluster, object, grace, known).await) });
-        let mut attempts = stream::iter(attempts).buffer_unordered(DELETES_AT_ONCE);
+            .map(|&object| async move { (object, attempt(cluster, object, grace, known, stop).await) });
+        let mut attempts = stream::iter(attempts).buffer_unordered(WRITES_AT_ONCE);
         let stop = self.stop.clone();
         let mut stopped = std::pin::pin!(async {
             stop.asked().await;
@@ -181,6 +182,7 @@ impl Runner<'_> {
                     self.collected.insert(object.uid.clone());
                 }
                 Attempt::Refused(message) => self.trouble(object, message),
+                Attempt::Unsent => {}
             }
         }
     }
@@ -194,13 +196,23 @@ fn is_removed_by_its_controller(object: &PlanObject) -> bool {
 }
 
 /// Deletes one object. A conflict is looked into: the same uid that nothing new owns is tried again.
-async fn attempt(cluster: &Cluster, object: &PlanObject, grace: Option<i64>, known: &HashSet<String>) -> Attempt {
+async fn attempt(
+    cluster: &Cluster,
+    object: &PlanObject,
+    grace: Option<i64>,
+    known: &HashSet<String>,
+    stop: &Stop,
+) -> Attempt {
     let mut version = object.is_orphan().then(|| object.resource_version.clone());
     let mut last = String::new();
     for _ in 0..ATTEMPTS {
         let deletion =
             Deletion { uid: &object.uid, resource_version: version.as_deref(), grace_period: grace, trial: Trial::No };
-        match cluster.delete(&object.kind, &object.name, &deletion).await {
+        let turn = cluster.turn().await;
+        if stop.is_asked() {
+            return Attempt::Unsent;
+        }
+        match cluster.delete(turn, &object.kind, &object.name, &deletion).await {
             Ok(Deleted::Gone | Deleted::Absent) => return Attempt::Gone,
             Ok(Deleted::Begun(seen)) if seen.uid == object.uid => return Attempt::Begun(Change::Upsert(seen)),
             Ok(Deleted::Begun(_)) => return Attempt::Replaced,

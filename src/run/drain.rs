@@ -10,12 +10,12 @@ use serde_json::json;
 
 use super::{
     Event, Phase,
-    delete::{ATTEMPTS, DELETES_AT_ONCE, REPLACED},
+    delete::{ATTEMPTS, REPLACED},
     pause::note,
     runner::{Bound, Runner, Waited},
 };
 use crate::{
-    cluster::{Change, Cluster, Deleted, Deletion, Failure, Precondition, Trial},
+    cluster::{Change, Cluster, Deleted, Deletion, Failure, Precondition, Trial, WRITES_AT_ONCE},
     plan::{PlanObject, Restore, Scale},
 };
 
@@ -84,7 +84,7 @@ impl<'a> Runner<'a> {
             let answer = scale_one(cluster, object, scale, &before, known).await;
             (object, scale, before, answer)
         });
-        let mut answers = stream::iter(requests).buffer_unordered(DELETES_AT_ONCE);
+        let mut answers = stream::iter(requests).buffer_unordered(WRITES_AT_ONCE);
         let mut refused = BTreeSet::new();
         while let Some((object, scale, before, answer)) = answers.next().await {
             match answer {
@@ -193,16 +193,25 @@ impl<'a> Runner<'a> {
             (self.cluster.clone(), self.sender(), self.grace_period, self.stop.clone());
         let (departed, hurried) = (self.tracker.departed(), self.hurried.clone());
         tokio::spawn(async move {
-            let begins = stop.clone();
-            let pods = pods.into_iter().take_while(move |_| !begins.is_asked());
-            // The controller goes on meanwhile: what it has come to first needs no request of ours.
-            let pods = pods.filter(move |pod| hurried.contains(&pod.uid) || !departed.has(&pod.uid));
-            let deletes = stream::iter(pods).map(move |pod| delete_gracefully(cluster.clone(), pod, grace));
-            let mut deletes = deletes.buffer_unordered(DELETES_AT_ONCE);
-            while let Some((pod, answer)) = deletes.next().await {
+            let (cluster, departed, hurried, stop) = (&cluster, &departed, &hurried, &stop);
+            let deletes = pods.into_iter().map(|pod| async move {
+                let turn = cluster.turn().await;
+                // The controller goes on meanwhile: what it has come to first needs no request of ours.
+                let due = !stop.is_asked() && (hurried.contains(&pod.uid) || !departed.has(&pod.uid));
+                if !due {
+                    return None;
+                }
+                let deletion =
+                    Deletion { uid: &pod.uid, resource_version: None, grace_period: grace, trial: Trial::No };
+                let answer = cluster.delete(turn, &pod.kind, &pod.name, &deletion).await;
+                Some((pod, answer))
+            });
+            let mut deletes = stream::iter(deletes).buffer_unordered(WRITES_AT_ONCE);
+            while let Some(deleted) = deletes.next().await {
                 if stop.is_asked() {
                     return;
                 }
+                let Some((pod, answer)) = deleted else { continue };
                 let change = match answer {
                     Ok(Deleted::Gone | Deleted::Absent) => Change::Gone(pod.uid.clone()),
                     Ok(Deleted::Begun(object)) => Change::Upsert(object),
@@ -218,16 +227,6 @@ impl<'a> Runner<'a> {
             }
         });
     }
-}
-
-async fn delete_gracefully(
-    cluster: Cluster,
-    pod: PlanObject,
-    grace_period: Option<i64>,
-) -> (PlanObject, Result<Deleted, Failure>) {
-    let deletion = Deletion { uid: &pod.uid, resource_version: None, grace_period, trial: Trial::No };
-    let answer = cluster.delete(&pod.kind, &pod.name, &deletion).await;
-    (pod, answer)
 }
 
 /// Why something was not scaled.

@@ -58,7 +58,8 @@ impl Runner<'_> {
             }
             self.forced.insert(pod.uid.clone());
             let deletion = Deletion { uid: &pod.uid, resource_version: None, grace_period: Some(0), trial: Trial::No };
-            match self.cluster.delete(&pod.kind, &pod.name, &deletion).await {
+            let turn = self.cluster.turn().await;
+            match self.cluster.delete(turn, &pod.kind, &pod.name, &deletion).await {
                 Ok(answer) => {
                     self.tell(Event::Forced { title: pod.title(), what: format!("taken out by force: {why}") });
                     match answer {

@@ -11,11 +11,10 @@ use serde_json::{Value, json};
 
 use super::{
     Event, Phase,
-    delete::DELETES_AT_ONCE,
     runner::{Runner, Waited},
 };
 use crate::{
-    cluster::{Catalog, Deleted, Deletion, Failure, Patience, Trial},
+    cluster::{Catalog, Deleted, Deletion, Failure, Patience, Trial, WRITES_AT_ONCE},
     inventory::{ClaimPolicy, Kind, Object},
     manifest,
     plan::{PlanObject, Precaution, Restore},
@@ -94,7 +93,7 @@ impl<'a> Runner<'a> {
                 let answer = cluster.merge(&object.kind, &object.name, &object.uid, patch, Trial::No).await;
                 (object, how, before, answer)
             });
-        let mut answers = stream::iter(requests).buffer_unordered(DELETES_AT_ONCE);
+        let mut answers = stream::iter(requests).buffer_unordered(WRITES_AT_ONCE);
         let mut done = 0;
         while let Some((object, how, before, answer)) = answers.next().await {
             match answer {
@@ -226,7 +225,8 @@ impl<'a> Runner<'a> {
         self.note(target, &before).await;
         self.undo.insert(target.uid.clone(), before);
         let deletion = Deletion { uid: &object.uid, resource_version: None, grace_period: None, trial: Trial::No };
-        match self.cluster.delete(&object.kind, &object.name, &deletion).await {
+        let turn = self.cluster.turn().await;
+        match self.cluster.delete(turn, &object.kind, &object.name, &deletion).await {
             Ok(Deleted::Gone | Deleted::Absent) => self.mark_gone(Phase::Pause, &object.uid),
             Ok(Deleted::Begun(seen)) => {
                 self.tracker.see(&object.kind, crate::cluster::Change::Upsert(seen), Instant::now());

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    cluster::{Cluster, Deletion, Failure, Trial},
+    cluster::{Cluster, Deletion, Failure, Trial, WRITES_AT_ONCE},
     inventory::{Inventory, Kind},
     plan::{Action, Plan, PlanObject, Precaution, Scale, Wave},
 };
@@ -20,8 +20,6 @@ use crate::{
 const OF_A_KIND: usize = 50;
 /// And of those that differ in nothing but their names, so many.
 const OF_ALIKE: usize = 3;
-/// Trials in flight at once.
-const AT_ONCE: usize = 32;
 /// For all trials together: somebody waits for the plan.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -84,7 +82,7 @@ pub async fn preflight(cluster: &Cluster, plan: &Plan, inventory: &Inventory) ->
         let object = &objects[index];
         (index, write, judge(object, write, try_out(cluster, object, write).await))
     });
-    let mut answers = stream::iter(requests).buffer_unordered(AT_ONCE);
+    let mut answers = stream::iter(requests).buffer_unordered(WRITES_AT_ONCE);
     let until = Instant::now() + LIMIT;
     let mut verdicts = Vec::new();
     while let Ok(Some(answer)) = timeout_at(until, answers.next()).await {
@@ -191,7 +189,7 @@ async fn try_out(cluster: &Cluster, object: &PlanObject, write: Write) -> Result
         (Write::Precaution, _) => Ok(()),
         (Write::Delete, _) => {
             let deletion = Deletion { uid, resource_version: None, grace_period: None, trial: Trial::Yes };
-            cluster.delete(kind, name, &deletion).await.map(drop)
+            cluster.delete(cluster.turn().await, kind, name, &deletion).await.map(drop)
         }
     }
 }

@@ -5,9 +5,9 @@ use std::{sync::Arc, time::Instant};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::{Event, Mission, delete::DELETES_AT_ONCE, drain::set_replicas, runner::Runner};
+use super::{Event, Mission, drain::set_replicas, runner::Runner};
 use crate::{
-    cluster::{Cluster, Failure, Trial},
+    cluster::{Cluster, Failure, Trial, WRITES_AT_ONCE},
     exit::Exit,
     inventory::Kind,
     plan::{KEDA_PAUSES, Plan, PlanObject, Restore},
@@ -28,7 +28,7 @@ impl Runner<'_> {
                 (object, before, answer)
             })
             .collect();
-        let mut answers = stream::iter(requests).buffer_unordered(DELETES_AT_ONCE);
+        let mut answers = stream::iter(requests).buffer_unordered(WRITES_AT_ONCE);
         let mut restored = Vec::new();
         while let Some((object, before, answer)) = answers.next().await {
             if before.is_empty() {

@@ -27,6 +27,17 @@ use crate::wait;
 /// test run that compiles beside them has been seen to need twenty times that.
 const PATIENCE: Duration = Duration::from_mins(2);
 
+/// A kubelet works for each of its pods by itself. Kwok's own four hands for the pods of all nodes together would be what
+/// a large deletion waits for.
+const KWOK_OPTIONS: &str = "---
+apiVersion: config.kwok.x-k8s.io/v1alpha1
+kind: KwokConfiguration
+metadata:
+  name: kwok
+options:
+  podPlayStageParallelism: 16
+";
+
 /// etcd, the API server, the controllers, the scheduler and kwok.
 pub(crate) struct Own {
     processes: Vec<Process>,
@@ -56,7 +67,7 @@ impl Own {
         };
         let server = authority.server(&["127.0.0.1", "::1", "localhost"])?;
         let (signing, verifying) = signing_key()?;
-        let stages = builder.stages.select(&binaries.stages()?);
+        let stages = builder.stages.select(&binaries.stages()?) + KWOK_OPTIONS;
         let files = [
             (arguments::CA, authority.pem()),
             (arguments::SERVER_CERTIFICATE, server.certificate_pem),
