@@ -28,7 +28,7 @@ use crate::wait;
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A kubelet works for each of its pods by itself. Kwok's own four hands for the pods of all nodes together would be what
-/// a large deletion waits for.
+/// a large deletion waits for. Where there are options at all, kwok fills in none of the others.
 const KWOK_OPTIONS: &str = "---
 apiVersion: config.kwok.x-k8s.io/v1alpha1
 kind: KwokConfiguration
@@ -36,6 +36,11 @@ metadata:
   name: kwok
 options:
   podPlayStageParallelism: 16
+  nodePlayStageParallelism: 4
+  nodeLeaseParallelism: 4
+  nodeLeaseDurationSeconds: 40
+  podsOnNodeSyncParallelism: 4
+  enablePodsOnNodeSyncStreamWatch: true
 ";
 
 /// etcd, the API server, the controllers, the scheduler and kwok.
