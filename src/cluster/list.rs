@@ -15,7 +15,7 @@ use super::{
     wire::{Page, Reading},
 };
 use crate::{
-    inventory::{Inventory, Kind, Object},
+    inventory::{Detail, Inventory, Kind, Object},
     plan::{Blindness, Unseen},
 };
 
@@ -151,10 +151,15 @@ impl Cluster {
             if page.objects.iter().any(|object| !object.is_addressable()) {
                 return Err(odd(kind, "an object has a name that none can have"));
             }
-            listing.objects.extend(page.objects.into_iter().map(|mut object| {
+            for mut object in page.objects {
                 share(&mut known, &mut object.labels);
-                object
-            }));
+                if let (Detail::Pod(pod), Some(Detail::Pod(last))) =
+                    (&mut object.detail, listing.objects.last().map(|last| &last.detail))
+                {
+                    pod.share_with(last);
+                }
+                listing.objects.push(object);
+            }
             pages += 1;
             if listing.objects.len() > MOST_OBJECTS || pages > MOST_PAGES || (!next.is_empty() && next == page.next) {
                 return Err(odd(kind, "its list has no end"));

@@ -4,7 +4,7 @@
 
 mod pod;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Deserialize;
 
@@ -240,8 +240,8 @@ impl Item for PodItem {
         let pod = inventory::Pod {
             phase: status.phase,
             reason: status.reason,
-            charge: spec.charge(),
-            uses,
+            charge: Arc::new(spec.charge()),
+            uses: Arc::new(uses),
             node: spec.node_name,
             priority_class: spec.priority_class_name,
             active_deadline: spec.active_deadline_seconds.is_some(),

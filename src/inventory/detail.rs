@@ -1,6 +1,9 @@
 //! What of an object's spec and status the plan needs, by kind. Nothing else is kept.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -75,13 +78,23 @@ pub struct Pod {
     pub reason: String,
     pub node: Option<String>,
     /// What it asks for, by resource name as in a quota: `requests.cpu`, `limits.memory`, `requests.nvidia.com/gpu`.
-    pub charge: BTreeMap<String, Quantity>,
+    pub charge: Arc<BTreeMap<String, Quantity>>,
     pub priority_class: Option<String>,
     pub active_deadline: bool,
-    pub uses: References,
+    pub uses: Arc<References>,
 }
 
 impl Pod {
+    /// Shares with its like what is the same: of many pods of one template, that is the larger part of each.
+    pub fn share_with(&mut self, other: &Self) {
+        if self.charge == other.charge {
+            self.charge = other.charge.clone();
+        }
+        if self.uses == other.uses {
+            self.uses = other.uses.clone();
+        }
+    }
+
     /// Succeeded or Failed: it runs no more and is charged to no compute quota.
     #[must_use]
     pub fn is_terminal(&self) -> bool {

@@ -105,8 +105,8 @@ impl Runner<'_> {
             }
             return false;
         }
-        let plan = self.plan;
-        let user = plan.going().find(|pod| pod.uses.contains(&object.uid) && !self.tracker.is_gone(&pod.uid));
+        let users = self.users.get(object.uid.as_str()).into_iter().flatten();
+        let user = users.copied().find(|user| !self.tracker.is_gone(&user.uid));
         if let Some(pod) = user {
             self.trouble(object, format!("left alone: {}, which is still there, uses it", pod.title()));
             return false;

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -16,11 +17,14 @@ use super::{
 };
 use crate::{
     cluster::{Change, Cluster, Deleted, Deletion, Failure, Precondition, Trial, WRITES_AT_ONCE},
+    inventory::Kind,
     plan::{PlanObject, Restore, Scale},
 };
 
 /// The controllers delete some 20 pods a second; with more pods than this it is worth helping them.
 const HELP_FROM: usize = 40;
+/// Between two looks at who has begun, however much happens.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Without any movement for this long, the drain stops waiting for the controllers.
 const STALL: Duration = Duration::from_secs(30);
 
@@ -173,8 +177,19 @@ impl<'a> Runner<'a> {
                 large.into_iter().partition(|pods| pods.iter().any(|pod| self.tracker.is_going(pod)));
             large = waiting;
             self.help(&ready);
-            if !large.is_empty() && !self.next_change(Phase::Drain, Instant::now() + Duration::from_secs(1)).await {
-                return Waited::Stopped;
+            if large.is_empty() {
+                break;
+            }
+            let again = Instant::now() + LOOK_EVERY;
+            let mut tick = Instant::now() + Duration::from_secs(1);
+            loop {
+                if !self.next_change(Phase::Drain, tick).await {
+                    return Waited::Stopped;
+                }
+                if Instant::now() >= again {
+                    break;
+                }
+                tick = again;
             }
         }
         self.wait(Phase::Drain, pods, Bound { until: self.deadline, stall: Some(stall) }).await
@@ -185,7 +200,9 @@ impl<'a> Runner<'a> {
         let all: Vec<&PlanObject> =
             groups.iter().flat_map(|pods| pods.iter()).filter_map(|pod| self.object(pod)).collect();
         let due = |pod: &&&PlanObject| !self.tracker.is_going(&pod.uid) || self.is_to_be_quicker(pod);
-        let pods: Vec<PlanObject> = all.iter().filter(due).map(|&pod| pod.clone()).collect();
+        let due = all.iter().filter(due);
+        let pods: Vec<Pod> =
+            due.map(|pod| Pod { kind: pod.kind.clone(), name: pod.name.clone(), uid: pod.uid.clone() }).collect();
         if pods.is_empty() {
             return;
         }
@@ -227,6 +244,13 @@ impl<'a> Runner<'a> {
             }
         });
     }
+}
+
+/// As much of a pod as its deletion needs: there may be many thousands.
+struct Pod {
+    kind: Arc<Kind>,
+    name: String,
+    uid: String,
 }
 
 /// Why something was not scaled.

@@ -26,6 +26,9 @@ pub type Events = mpsc::UnboundedSender<Event>;
 const TELL_EVERY: Duration = Duration::from_secs(10);
 /// Stands for a wait without end.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+/// So many objects are counted at every change; more of them not more often than this.
+const COUNTED_AT_ONCE: usize = 100;
+const COUNT_EVERY: Duration = Duration::from_millis(20);
 /// Blockers told at once; the rest are counted.
 const BLOCKERS_TOLD: usize = 5;
 
@@ -78,10 +81,12 @@ pub(super) struct Runner<'a> {
     pub(super) undo: BTreeMap<String, Restore>,
     /// By uid, what is left alone from the start, and why.
     pub(super) held: BTreeMap<String, String>,
-    /// Uids of what the present phase waits for, and how many of them were last told to be there.
+    /// Uids of what of the present phase was last told to be there, and how many it began with.
     scope: Vec<String>,
-    counted: usize,
+    total: usize,
     by_uid: HashMap<&'a str, &'a PlanObject>,
+    /// What uses an object while it lives, by the object's uid.
+    pub(super) users: HashMap<&'a str, Vec<&'a PlanObject>>,
     watches: HashMap<Arc<Kind>, Watch>,
     /// Whether the plan is found not to hold any more while everything can still be put back.
     pub(super) stale: bool,
@@ -98,6 +103,12 @@ impl<'a> Runner<'a> {
         let timeout = limits.timeout;
         let now = Instant::now();
         let (sender, changes) = mpsc::unbounded_channel();
+        let mut users: HashMap<&str, Vec<&PlanObject>> = HashMap::new();
+        for user in plan.going() {
+            for used in &user.uses {
+                users.entry(used).or_default().push(user);
+            }
+        }
         let undo = plan.going().filter_map(|object| Some((object.uid.clone(), object.restore.clone()?))).collect();
         Self {
             cluster,
@@ -120,8 +131,9 @@ impl<'a> Runner<'a> {
             troubles: BTreeMap::new(),
             phases: Vec::new(),
             scope: Vec::new(),
-            counted: 0,
+            total: 0,
             by_uid: plan.objects.iter().map(|object| (object.uid.as_str(), object)).collect(),
+            users,
             watches: HashMap::new(),
             controllers: HashSet::new(),
             stale: false,
@@ -196,8 +208,8 @@ impl<'a> Runner<'a> {
     /// Begins a phase that is over when these objects are gone.
     pub(super) fn begin(&mut self, phase: Phase, scope: Vec<String>) -> Instant {
         self.tell(Event::Started { phase, total: scope.len() });
+        self.total = scope.len();
         self.scope = scope;
-        self.counted = self.scope.len();
         Instant::now()
     }
 
@@ -211,10 +223,11 @@ impl<'a> Runner<'a> {
 
     /// Tells how many of the phase's objects are still there, where that has changed.
     fn count(&mut self, phase: Phase) {
-        let remaining = self.scope.iter().filter(|uid| !self.tracker.is_gone(uid)).count();
-        if remaining != self.counted {
-            self.counted = remaining;
-            self.tell(Event::Remaining { phase, remaining, total: self.scope.len() });
+        let before = self.scope.len();
+        let tracker = &self.tracker;
+        self.scope.retain(|uid| !tracker.is_gone(uid));
+        if self.scope.len() != before {
+            self.tell(Event::Remaining { phase, remaining: self.scope.len(), total: self.total });
         }
     }
 
@@ -296,13 +309,25 @@ impl<'a> Runner<'a> {
         self.catch_up(phase);
         let begun = Instant::now();
         let (mut told, mut heard) = (begun, begun);
+        let mut left: Vec<&String> = uids.iter().collect();
+        let mut counted = None;
         loop {
+            let now = Instant::now();
+            // Each of many thousands of changes would otherwise be an occasion to go through many thousands of objects.
+            let next = counted.filter(|_| left.len() > COUNTED_AT_ONCE).map(|counted: Instant| counted + COUNT_EVERY);
+            let next = next.map(|next| bound.until.map_or(next, |until| until.min(next)));
+            if let Some(next) = next.filter(|next| now < *next) {
+                if !self.next_change(phase, next).await {
+                    return Waited::Stopped;
+                }
+                continue;
+            }
+            counted = Some(now);
             self.count(phase);
-            let left: Vec<&String> = uids.iter().filter(|uid| !self.tracker.is_gone(uid)).collect();
+            left.retain(|uid| !self.tracker.is_gone(uid));
             if left.is_empty() {
                 return Waited::Gone;
             }
-            let now = Instant::now();
             if bound.until.is_some_and(|until| now >= until) {
                 return Waited::TimedOut;
             }

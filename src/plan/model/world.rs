@@ -78,7 +78,7 @@ fn detail(rng: &mut Rng, kind: &str) -> Detail {
                 ..Workload::default()
             })
         }
-        "Pod" => Detail::Pod(Box::new(Pod { uses: uses(rng), ..Pod::default() })),
+        "Pod" => Detail::Pod(Box::new(Pod { uses: Arc::new(uses(rng)), ..Pod::default() })),
         "Service" => Detail::Service(Service { selector: labels(rng), ..Service::default() }),
         "PodDisruptionBudget" => Detail::Selecting(Selector::from_map(&labels(rng))),
         "PersistentVolumeClaim" => Detail::Claim(Claim::default()),
