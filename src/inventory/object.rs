@@ -24,6 +24,8 @@ pub struct Object {
     pub namespace: String,
     pub uid: String,
     pub resource_version: String,
+    /// Counts the changes of its spec; 0 for kinds that do not count them.
+    pub generation: i64,
     /// Shared with the objects that carry the same: most of a controller's do.
     pub labels: Arc<BTreeMap<String, String>>,
     /// Only the annotations that decide something; never `last-applied-configuration`, which holds plaintext.

@@ -25,6 +25,7 @@ pub(crate) fn object(group: &str, kind: &str, name: &str) -> Object {
         generated: false,
         finalizers: Vec::new(),
         deletion: None,
+        generation: 1,
         deletion_grace: None,
         overdue: false,
         detail: Detail::None,

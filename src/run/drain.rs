@@ -1,9 +1,8 @@
 //! The reversible half: every workload to 0, until its pods are gone; or everything back as it was.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
-    sync::Arc,
-    time::{Duration, Instant},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    time::Instant,
 };
 
 use futures_util::{StreamExt as _, stream};
@@ -12,21 +11,14 @@ use serde_json::json;
 use super::{
     Event, Phase,
     delete::{ATTEMPTS, REPLACED},
+    help::Group,
     pause::note,
-    runner::{Bound, Runner, Waited},
+    runner::{Runner, Waited},
 };
 use crate::{
-    cluster::{Change, Cluster, Deleted, Deletion, Failure, Precondition, Trial, WRITES_AT_ONCE},
-    inventory::Kind,
+    cluster::{Cluster, Failure, Precondition, Trial, WRITES_AT_ONCE},
     plan::{PlanObject, Restore, Scale},
 };
-
-/// The controllers delete some 20 pods a second; with more pods than this it is worth helping them.
-const HELP_FROM: usize = 40;
-/// Between two looks at who has begun, however much happens.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Without any movement for this long, the drain stops waiting for the controllers.
-const STALL: Duration = Duration::from_secs(30);
 
 impl<'a> Runner<'a> {
     /// Scales to 0 and waits for the pods of what was scaled, and of suspended Jobs.
@@ -45,21 +37,20 @@ impl<'a> Runner<'a> {
             return Waited::Gone;
         }
         let mut groups = self.pods_below(&roots);
-        let pods = |groups: &BTreeMap<String, Vec<String>>| -> Vec<String> {
-            groups.values().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect()
+        let pods = |groups: &BTreeMap<String, Group>| -> Vec<String> {
+            groups.values().flat_map(|group| &group.pods).cloned().collect::<BTreeSet<_>>().into_iter().collect()
         };
         let all = pods(&groups);
         let begun = self.begin(Phase::Drain, all.clone());
-        // Watch before scaling: nothing that happens then is missed.
-        self.watch_for(&all);
-        let refused = self.scale_all(&targets).await;
+        self.watch_drain(&groups, &all);
+        let Scaled { done, refused } = self.scale_all(&targets).await;
         if self.stale {
             self.end(Phase::Drain, begun);
             return Waited::Gone;
         }
         // What was not scaled down is deleted as it stands: its pods are not waited for here.
         groups.retain(|root, _| !refused.contains(root));
-        let waited = match self.wait_drained(&groups, &pods(&groups)).await {
+        let waited = match self.wait_drained(&groups, &pods(&groups), &done).await {
             Waited::Stopped => Waited::Stopped,
             waited => {
                 let stop = self.stop.clone();
@@ -75,8 +66,8 @@ impl<'a> Runner<'a> {
         if self.stop.is_asked() { Waited::Stopped } else { waited }
     }
 
-    /// Scales all at once, each with a note of what it was. Gives the uids of what could not be scaled.
-    async fn scale_all(&mut self, targets: &[(&'a PlanObject, Scale)]) -> BTreeSet<String> {
+    /// Scales all at once, each with a note of what it was.
+    async fn scale_all(&mut self, targets: &[(&'a PlanObject, Scale)]) -> Scaled {
         let cluster = self.cluster;
         let stop = self.stop.clone();
         let known = &self.known_owners();
@@ -89,11 +80,12 @@ impl<'a> Runner<'a> {
             (object, scale, before, answer)
         });
         let mut answers = stream::iter(requests).buffer_unordered(WRITES_AT_ONCE);
-        let mut refused = BTreeSet::new();
+        let (mut done, mut refused) = (HashMap::new(), BTreeSet::new());
         while let Some((object, scale, before, answer)) = answers.next().await {
             match answer {
                 Ok(()) => {
                     self.undo.insert(object.uid.clone(), before);
+                    done.insert(object.uid.clone(), Instant::now());
                     self.tell(Event::Scaled { title: object.title(), from: scale.from });
                 }
                 Err(Unscaled::Failed(failure)) if failure.is_not_found() => {
@@ -122,7 +114,7 @@ impl<'a> Runner<'a> {
                 }
             }
         }
-        refused
+        Scaled { done, refused }
     }
 
     /// What somebody has scaled up again meanwhile is told by whom, and set to 0 once more; not more often than that.
@@ -142,115 +134,14 @@ impl<'a> Runner<'a> {
             }
         }
     }
-
-    /// Planned pods below each target that runs still, by the target's uid.
-    fn pods_below(&self, targets: &[&PlanObject]) -> BTreeMap<String, Vec<String>> {
-        let mut groups = BTreeMap::new();
-        for target in targets {
-            groups.insert(target.uid.clone(), Vec::new());
-        }
-        for pod in self.plan.going().filter(|object| object.kind.is("", "Pod") && !object.finished) {
-            let mut seen = BTreeSet::new();
-            let mut above = pod.owners.clone();
-            while let Some(owner) = above.pop() {
-                if let Some(group) = groups.get_mut(&owner) {
-                    group.push(pod.uid.clone());
-                    break;
-                }
-                if seen.insert(owner.clone()) {
-                    above.extend(self.object(&owner).map(|object| object.owners.clone()).unwrap_or_default());
-                }
-            }
-        }
-        groups
-    }
-
-    async fn wait_drained(&mut self, groups: &BTreeMap<String, Vec<String>>, pods: &[String]) -> Waited {
-        let stall = self.timeout.map_or(STALL, |timeout| STALL.min(timeout / 4));
-        // A grace period of the user's own has to be told to each pod.
-        let from = if self.grace_period.is_some() { 0 } else { HELP_FROM };
-        let mut large: Vec<&Vec<String>> = groups.values().filter(|pods| pods.len() > from).collect();
-        // A controller that has begun to delete has understood: what we delete from now on it will not replace.
-        let begun = Instant::now();
-        while !large.is_empty() && begun.elapsed() < stall {
-            let (ready, waiting) =
-                large.into_iter().partition(|pods| pods.iter().any(|pod| self.tracker.is_going(pod)));
-            large = waiting;
-            self.help(&ready);
-            if large.is_empty() {
-                break;
-            }
-            let again = Instant::now() + LOOK_EVERY;
-            let mut tick = Instant::now() + Duration::from_secs(1);
-            loop {
-                if !self.next_change(Phase::Drain, tick).await {
-                    return Waited::Stopped;
-                }
-                if Instant::now() >= again {
-                    break;
-                }
-                tick = again;
-            }
-        }
-        self.wait(Phase::Drain, pods, Bound { until: self.deadline, stall: Some(stall) }).await
-    }
-
-    /// Deletes the rest of these pods in the background, each by its uid and with its own grace period.
-    fn help(&mut self, groups: &[&Vec<String>]) {
-        let all: Vec<&PlanObject> =
-            groups.iter().flat_map(|pods| pods.iter()).filter_map(|pod| self.object(pod)).collect();
-        let due = |pod: &&&PlanObject| !self.tracker.is_going(&pod.uid) || self.is_to_be_quicker(pod);
-        let due = all.iter().filter(due);
-        let pods: Vec<Pod> =
-            due.map(|pod| Pod { kind: pod.kind.clone(), name: pod.name.clone(), uid: pod.uid.clone() }).collect();
-        if pods.is_empty() {
-            return;
-        }
-        let (cluster, changes, grace, stop) =
-            (self.cluster.clone(), self.sender(), self.grace_period, self.stop.clone());
-        let (departed, hurried) = (self.tracker.departed(), self.hurried.clone());
-        tokio::spawn(async move {
-            let (cluster, departed, hurried, stop) = (&cluster, &departed, &hurried, &stop);
-            let deletes = pods.into_iter().map(|pod| async move {
-                let turn = cluster.turn().await;
-                // The controller goes on meanwhile: what it has come to first needs no request of ours.
-                let due = !stop.is_asked() && (hurried.contains(&pod.uid) || !departed.has(&pod.uid));
-                if !due {
-                    return None;
-                }
-                let deletion =
-                    Deletion { uid: &pod.uid, resource_version: None, grace_period: grace, trial: Trial::No };
-                let answer = cluster.delete(turn, &pod.kind, &pod.name, &deletion).await;
-                Some((pod, answer))
-            });
-            let mut deletes = stream::iter(deletes).buffer_unordered(WRITES_AT_ONCE);
-            while let Some(deleted) = deletes.next().await {
-                if stop.is_asked() {
-                    return;
-                }
-                let Some((pod, answer)) = deleted else { continue };
-                let change = match answer {
-                    Ok(Deleted::Gone | Deleted::Absent) => Change::Gone(pod.uid.clone()),
-                    Ok(Deleted::Begun(object)) => Change::Upsert(object),
-                    // The controller is at it anyway, and the wave after this one says what stays.
-                    Err(failure) => {
-                        tracing::info!(pod = %pod.name, %failure, "not deleted while draining");
-                        continue;
-                    }
-                };
-                if changes.send((pod.kind.clone(), change)).is_err() {
-                    return;
-                }
-            }
-        });
-    }
 }
 
-/// As much of a pod as its deletion needs: there may be many thousands.
-struct Pod {
-    kind: Arc<Kind>,
-    name: String,
-    uid: String,
+/// What came of scaling.
+struct Scaled {
+    /// When which was set to 0, by its uid.
+    done: HashMap<String, Instant>,
+    /// Uids of what could not be scaled.
+    refused: BTreeSet<String>,
 }
 
 /// Why something was not scaled.

@@ -5,6 +5,7 @@ mod diagnose;
 mod drain;
 mod event;
 mod force;
+mod help;
 mod pause;
 mod preflight;
 mod quota;

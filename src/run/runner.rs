@@ -153,6 +153,15 @@ impl<'a> Runner<'a> {
         let kinds = self.plan.going().map(|object| &object.kind);
         let versions = kinds.filter_map(|kind| Some((kind.clone(), inventory.version(kind)?.to_owned())));
         self.since = versions.collect();
+        for pod in self.plan.going().filter(|object| object.kind.is("", "Pod")) {
+            for maker in &pod.owners {
+                if self.tracker.told(maker).is_none()
+                    && let Some(index) = inventory.find(maker)
+                {
+                    self.tracker.expect(maker, inventory.objects()[index].generation);
+                }
+            }
+        }
     }
 
     /// Leaves an object alone, and all that it owns: deleted, it would only be made anew.

@@ -55,6 +55,15 @@ impl Tracked {
 pub(super) struct Tracker {
     objects: HashMap<String, Tracked>,
     departed: Departed,
+    makers: HashMap<String, Maker>,
+}
+
+/// A controller of pods whose spec is expected to be changed by its own owner.
+#[derive(Debug)]
+struct Maker {
+    generation: i64,
+    /// When it was seen to have changed.
+    told: Option<Instant>,
 }
 
 /// Uids of what is on its way out or gone, for tasks that run beside the tracker.
@@ -94,6 +103,16 @@ impl Tracker {
 
     pub(super) fn departed(&self) -> Departed {
         self.departed.clone()
+    }
+
+    /// Notes the generation that a controller of pods had before anything was scaled.
+    pub(super) fn expect(&mut self, uid: &str, generation: i64) {
+        self.makers.insert(uid.to_owned(), Maker { generation, told: None });
+    }
+
+    /// Since when the spec of this controller is seen to be another than was expected.
+    pub(super) fn told(&self, uid: &str) -> Option<Instant> {
+        self.makers.get(uid)?.told
     }
 
     pub(super) fn get(&self, uid: &str) -> Option<&Tracked> {
@@ -158,6 +177,9 @@ impl Tracker {
     }
 
     fn upsert(&mut self, object: Object, now: Instant) {
+        if let Some(maker) = self.makers.get_mut(&object.uid).filter(|maker| object.generation > maker.generation) {
+            maker.told.get_or_insert(now);
+        }
         let Some(tracked) = self.objects.get_mut(&object.uid).filter(|tracked| tracked.state != State::Gone) else {
             return;
         };
@@ -235,6 +257,7 @@ mod tests {
             finalizers: Vec::new(),
             deletion: deletion.map(Into::into),
             generated: false,
+            generation: 1,
             deletion_grace: Some(30),
             overdue: false,
             detail: Detail::None,
@@ -274,6 +297,20 @@ mod tests {
         tracker.see(&pod_kind(), Change::Snapshot(vec![seen("a", None)]), now);
         assert!(tracker.is_gone("a"));
         assert!(tracker.see(&pod_kind(), Change::Gone("a".into()), now).is_empty());
+    }
+
+    #[test]
+    fn a_controller_is_told_when_its_spec_has_changed() {
+        let mut tracker = tracker(&["set", "pod"]);
+        let now = Instant::now();
+        tracker.expect("set", 3);
+        let at = |generation| Change::Upsert(Box::new(Object { generation, ..seen("set", None) }));
+        tracker.see(&pod_kind(), at(3), now);
+        assert_eq!(tracker.told("set"), None);
+        tracker.see(&pod_kind(), at(4), now + Duration::from_secs(1));
+        tracker.see(&pod_kind(), at(5), now + Duration::from_secs(2));
+        assert_eq!(tracker.told("set"), Some(now + Duration::from_secs(1)));
+        assert_eq!(tracker.told("pod"), None);
     }
 
     #[test]
