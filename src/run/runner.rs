@@ -26,9 +26,11 @@ pub type Events = mpsc::UnboundedSender<Event>;
 const TELL_EVERY: Duration = Duration::from_secs(10);
 /// Stands for a wait without end.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-/// So many objects are counted at every change; more of them not more often than this.
+/// So many objects are counted at every change; more of them not more often than this, and in no more than this part of
+/// the time.
 const COUNTED_AT_ONCE: usize = 100;
 const COUNT_EVERY: Duration = Duration::from_millis(20);
+const COUNT_SHARE: u32 = 20;
 /// Blockers told at once; the rest are counted.
 const BLOCKERS_TOLD: usize = 5;
 
@@ -319,21 +321,21 @@ impl<'a> Runner<'a> {
         let begun = Instant::now();
         let (mut told, mut heard) = (begun, begun);
         let mut left: Vec<&String> = uids.iter().collect();
-        let mut counted = None;
+        let mut again = None;
         loop {
             let now = Instant::now();
             // Each of many thousands of changes would otherwise be an occasion to go through many thousands of objects.
-            let next = counted.filter(|_| left.len() > COUNTED_AT_ONCE).map(|counted: Instant| counted + COUNT_EVERY);
-            let next = next.map(|next| bound.until.map_or(next, |until| until.min(next)));
+            let next = again.filter(|_| left.len() > COUNTED_AT_ONCE);
+            let next = next.map(|next: Instant| bound.until.map_or(next, |until| until.min(next)));
             if let Some(next) = next.filter(|next| now < *next) {
                 if !self.next_change(phase, next).await {
                     return Waited::Stopped;
                 }
                 continue;
             }
-            counted = Some(now);
             self.count(phase);
             left.retain(|uid| !self.tracker.is_gone(uid));
+            again = Some(now + COUNT_EVERY.max(now.elapsed() * COUNT_SHARE));
             if left.is_empty() {
                 return Waited::Gone;
             }
