@@ -16,8 +16,16 @@ fn frail() -> (&'static ControlPlane, MutexGuard<'static, ()>) {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let plane = PLANE.get_or_init(|| {
-        let flag = "--controllers=*,-garbage-collector-controller,-resourcequota-controller";
-        ControlPlane::builder().nodes(1).flag(Component::ControllerManager, flag).audit_log().start().unwrap()
+        let lacking = "--controllers=*,-garbage-collector-controller,-resourcequota-controller";
+        let one = "--concurrent-replicaset-syncs=1";
+        ControlPlane::builder()
+            .nodes(1)
+            .node_size("1000", "4Ti", 1000)
+            .flag(Component::ControllerManager, lacking)
+            .flag(Component::ControllerManager, one)
+            .audit_log()
+            .start()
+            .unwrap()
     });
     (plane, turn)
 }
@@ -69,6 +77,31 @@ metadata:
     let deletes: Vec<_> = ours.iter().filter(|event| event.verb() == "delete").collect();
     assert!(deletes.iter().any(|event| event.is_dry_run()) && deletes.iter().any(|event| !event.is_dry_run()));
     assert!(deletes.iter().all(|event| event.uid_precondition().is_some()));
+}
+
+#[test]
+fn a_controller_busy_with_one_replica_set_does_not_hold_up_the_others() {
+    let (plane, _turn) = frail();
+    let world = World::on(plane, "busy-controller");
+    let webs = ["one", "two"];
+    for web in webs {
+        world.deployment(web, "demo", 90);
+    }
+    world.until_running("app=demo", 180);
+    world.purge(&["app", "demo", "--yes"]).exits(0).says("184 objects gone");
+    let events = plane.audit_events().unwrap();
+    // Whose delete was the first among the pods of each.
+    let first = |web: &str| {
+        let its = events.iter().filter(|event| event.namespace() == world.namespace && event.resource() == "pods");
+        its.filter(|event| event.verb() == "delete" && !event.is_dry_run() && event.stage() == "ResponseComplete")
+            .filter(|event| event.name().starts_with(&format!("{web}-")))
+            .min_by_key(|event| event.json()["requestReceivedTimestamp"].as_str().unwrap_or_default().to_owned())
+            .map(|event| event.user().to_owned())
+    };
+    let firsts = webs.map(|web| first(web).unwrap());
+    let by_controller = firsts.iter().filter(|user| user.ends_with(":replicaset-controller")).count();
+    // It begins with one of them, which shows that it is at work; the other is not left waiting until it is done.
+    assert_eq!((by_controller, firsts.contains(&control_plane::ADMIN.to_owned())), (1, true), "{firsts:?}");
 }
 
 #[test]
