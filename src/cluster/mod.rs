@@ -78,8 +78,12 @@ impl Cluster {
     }
 
     /// Waits for the turn to send a delete, real or tried: no more are under way at once than the server can do with.
+    /// When the time for everything is over, nobody waits any more: what is left is tried once.
     pub async fn turn(&self) -> Turn {
-        self.pace.turn().await
+        match self.deadline {
+            Some(deadline) => tokio::time::timeout_at(deadline.into(), self.pace.turn()).await.unwrap_or_default(),
+            None => self.pace.turn().await,
+        }
     }
 
     /// The one namespace whose objects this connection lists and changes.

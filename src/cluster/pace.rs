@@ -6,7 +6,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -34,12 +34,14 @@ pub(super) struct Pace {
     rule: Arc<Mutex<Rule>>,
 }
 
-/// The leave to send one delete. The next one may go when this is dropped.
+/// The leave to send one delete. The next one may go when this is dropped. The default is nobody's turn.
+#[derive(Debug, Default)]
+pub struct Turn(Option<Taken>);
+
 #[derive(Debug)]
-pub struct Turn {
+struct Taken {
     permit: Option<OwnedSemaphorePermit>,
-    rule: Arc<Mutex<Rule>>,
-    turns: Arc<Semaphore>,
+    pace: Pace,
     begun: Instant,
 }
 
@@ -54,26 +56,33 @@ impl Pace {
     pub(super) async fn turn(&self) -> Turn {
         // The semaphore is never closed.
         let permit = self.turns.clone().acquire_owned().await.ok();
-        Turn { permit, rule: self.rule.clone(), turns: self.turns.clone(), begun: Instant::now() }
+        Turn(Some(Taken { permit, pace: self.clone(), begun: Instant::now() }))
+    }
+
+    fn rule(&self) -> MutexGuard<'_, Rule> {
+        self.rule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Turn {
     /// The server has answered. A turn that is dropped without that teaches nothing.
     pub(super) fn answered(self, kind: &Arc<Kind>) {
-        let took = self.begun.elapsed();
-        self.rule.lock().unwrap_or_else(PoisonError::into_inner).learn(kind, took, &self.turns);
+        if let Self(Some(taken)) = self {
+            taken.pace.rule().learn(kind, taken.begun.elapsed(), &taken.pace.turns);
+        }
     }
 
-    /// The server is in trouble, or asks for patience.
-    pub(super) fn failed(self) {
-        self.rule.lock().unwrap_or_else(PoisonError::into_inner).back_off(&self.turns);
+    /// The server has said that it is in trouble, or asked for patience.
+    pub(super) fn refused(self) {
+        if let Self(Some(taken)) = self {
+            taken.pace.rule().back_off(&taken.pace.turns);
+        }
     }
 }
 
-impl Drop for Turn {
+impl Drop for Taken {
     fn drop(&mut self) {
-        let mut rule = self.rule.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rule = self.pace.rule();
         if let Some(permit) = self.permit.take_if(|_| rule.surplus > 0) {
             rule.surplus -= 1;
             permit.forget();
@@ -232,7 +241,7 @@ mod tests {
         assert_eq!(pace.turns.available_permits(), 0);
         pace.rule.lock().unwrap().since = 1;
         // Half of them are too many now: those that come back are not handed out again.
-        out.pop().unwrap().failed();
+        out.pop().unwrap().refused();
         while out.len() > FIRST / 2 {
             out.pop();
             assert_eq!(pace.turns.available_permits(), 0);

@@ -104,7 +104,8 @@ impl Cluster {
         };
         let answer = self.ask(&call, how.trial.patience(), |bytes| deleted(kind, bytes)).await;
         match &answer {
-            Err(failure) if failure.is_passing() => turn.failed(),
+            Err(failure @ Failure::Api { .. }) if failure.is_passing() => turn.refused(),
+            Err(Failure::Transport(_) | Failure::Timeout(_)) => drop(turn),
             _ => turn.answered(kind),
         }
         match answer {
