@@ -34,6 +34,7 @@ pub(crate) fn object(of: &Arc<Kind>, name: &str, action: Action, reason: Reason)
         notes: Vec::new(),
         now: String::new(),
         owners: Vec::new(),
+        known_by: Vec::new(),
         finalizers: Vec::new(),
         terminating: false,
         uses: Vec::new(),

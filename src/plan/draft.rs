@@ -7,6 +7,7 @@ use super::{
     Wave,
     frees::frees,
     keep::kept,
+    known::{Known, is_made_for_a_service, known_by},
     records,
     uses::{named, references},
 };
@@ -45,7 +46,9 @@ impl Plan {
             .filter(|object| object.kind.group.is_empty())
             .map(|object| ((object.kind.kind.as_str(), object.name.as_str()), object.uid.as_str()))
             .collect();
-        let draft = Draft { inventory, selection, kept: &kept, choices, by_name };
+        let is_refused = |index: usize| choices.refused.contains_key(&inventory.objects()[index].uid);
+        let known = known_by(inventory, selection, &kept, choices.no_scale_down, is_refused);
+        let draft = Draft { inventory, selection, kept: &kept, known: &known, choices, by_name };
         let mut objects: Vec<PlanObject> =
             selection.members.iter().map(|(&index, reasons)| draft.object(index, reasons)).collect();
         let depths = depths(&objects);
@@ -97,6 +100,7 @@ struct Draft<'a> {
     inventory: &'a Inventory,
     selection: &'a Selection,
     kept: &'a BTreeMap<usize, String>,
+    known: &'a Known,
     choices: &'a Choices,
     /// Uids of the members of the core group, by kind and name: what a pod can use.
     by_name: BTreeMap<(&'a str, &'a str), &'a str>,
@@ -149,7 +153,8 @@ impl Draft<'_> {
             reasons,
             notes,
             now: self.now(index),
-            owners: owners.iter().map(|&owner| self.inventory.objects()[owner].uid.clone()).collect(),
+            owners: self.uids(&owners),
+            known_by: self.known.get(&index).map_or_else(Vec::new, |holders| self.uids(holders)),
             finalizers: object.finalizers.clone(),
             terminating: object.deletion.is_some(),
             uses: self.uses(object),
@@ -164,18 +169,18 @@ impl Draft<'_> {
         }
     }
 
+    fn uids<'i>(&self, indices: impl IntoIterator<Item = &'i usize>) -> Vec<String> {
+        indices.into_iter().map(|&index| self.inventory.objects()[index].uid.clone()).collect()
+    }
+
     /// Whether the cluster itself takes the object away when what the plan deletes has gone.
     fn cascades(&self, index: usize, owners: &[usize]) -> bool {
         let object = &self.inventory.objects()[index];
         if !owners.is_empty() {
             return true;
         }
-        let by_controller = object.kind.is("", "Endpoints")
-            || object
-                .labels
-                .get("endpointslice.kubernetes.io/managed-by")
-                .is_some_and(|manager| manager.ends_with(".k8s.io"));
-        by_controller && self.selection.members[&index].iter().any(|reason| matches!(reason, Reason::Endpoints { .. }))
+        is_made_for_a_service(object)
+            && self.selection.members[&index].iter().any(|reason| matches!(reason, Reason::Endpoints { .. }))
     }
 
     /// What an earlier run noted on it. Notes on a Deployment are copied to its ReplicaSets, where they mean nothing.
@@ -202,8 +207,23 @@ impl Draft<'_> {
             .then_some(Scale { from, to: 0 })
     }
 
-    /// A custom resource that owns a workload goes before it, or it would make it anew.
+    /// No later than that by which alone it is known.
     fn wave(&self, index: usize) -> Wave {
+        let (mut first, mut seen) = (self.own_wave(index), BTreeSet::from([index]));
+        let mut next = vec![index];
+        while let Some(index) = next.pop() {
+            for &holder in self.known.get(&index).into_iter().flatten() {
+                if seen.insert(holder) {
+                    first = first.min(self.own_wave(holder));
+                    next.push(holder);
+                }
+            }
+        }
+        first
+    }
+
+    /// A custom resource that owns a workload goes before it, or it would make it anew.
+    fn own_wave(&self, index: usize) -> Wave {
         let wave = Wave::of(&self.inventory.objects()[index].kind);
         if wave == Wave::Config && self.owns_workloads(index) { Wave::Owners } else { wave }
     }

@@ -9,9 +9,11 @@ pub mod finalizer;
 mod frees;
 mod guard;
 mod keep;
+mod known;
 #[cfg(test)]
 mod model;
 mod needed;
+mod order;
 mod orphan;
 mod precaution;
 mod question;
@@ -33,6 +35,7 @@ pub use digest::digest;
 pub use draft::Choices;
 pub use frees::charged;
 pub use guard::{Allowed, Guard, Manager, SYSTEM_NAMESPACES, helm_releases};
+pub use order::{Held, Order, rows};
 pub use precaution::{KEDA_PAUSES, Precaution};
 pub use question::{APP_LABELS, Question, Target, app_of, instance_of};
 pub use reason::Reason;
@@ -94,6 +97,9 @@ pub struct PlanObject {
     pub now: String,
     /// Uids of the planned objects that own this one: they go first.
     pub owners: Vec<String>,
+    /// Uids of the planned objects by which alone it is known to be the application's, and of what owns those: they go
+    /// after it, or a run that comes later would not find it. Empty for what says so itself.
+    pub known_by: Vec<String>,
     /// Finalizers that stood on the object when the plan was made.
     pub finalizers: Vec<String>,
     /// Whether the object was already being deleted when the plan was made.

@@ -211,6 +211,7 @@ mod tests {
             notes: Vec::new(),
             now: String::new(),
             owners: Vec::new(),
+            known_by: Vec::new(),
             finalizers: Vec::new(),
             terminating: false,
             uses: Vec::new(),

@@ -72,7 +72,7 @@ fn detail(rng: &mut Rng, kind: &str) -> Detail {
             Detail::Workload(Workload {
                 selector,
                 template_labels,
-                replicas: Some(rng.i64(..3)),
+                replicas: Some(rng.i64(0..3)),
                 uses,
                 claim_templates,
                 ..Workload::default()
