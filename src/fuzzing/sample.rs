@@ -46,6 +46,7 @@ pub(super) fn plan<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Plan {
             node: Some(next()),
             precaution: None,
             restore: None,
+            pods_to_note: std::collections::BTreeSet::new(),
             refusal: None,
         })
         .collect();

@@ -42,6 +42,7 @@ pub(crate) fn object(of: &Arc<Kind>, name: &str, action: Action, reason: Reason)
         node: None,
         precaution: None,
         restore: None,
+        pods_to_note: std::collections::BTreeSet::new(),
         refusal: None,
     }
 }

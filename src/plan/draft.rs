@@ -7,11 +7,14 @@ use super::{
     Wave,
     frees::frees,
     keep::kept,
-    known::{Known, is_made_for_a_service, known_by},
+    known::{Care, care, is_made_for_a_service},
     records,
     uses::{named, references},
 };
 use crate::inventory::{Controller, Detail, Inventory, Object};
+
+/// All annotations of an object together have 256 KiB.
+const NOTE_SIZE: usize = 64 * 1024;
 
 /// What the user chose that bears on the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,9 +49,10 @@ impl Plan {
             .filter(|object| object.kind.group.is_empty())
             .map(|object| ((object.kind.kind.as_str(), object.name.as_str()), object.uid.as_str()))
             .collect();
+        let mut draft = Draft { inventory, selection, kept: &kept, care: Care::default(), choices, by_name };
         let is_refused = |index: usize| choices.refused.contains_key(&inventory.objects()[index].uid);
-        let known = known_by(inventory, selection, &kept, choices.no_scale_down, is_refused);
-        let draft = Draft { inventory, selection, kept: &kept, known: &known, choices, by_name };
+        draft.care = care(inventory, selection, &kept, &|index| draft.rests(index), is_refused);
+        let draft = draft;
         let mut objects: Vec<PlanObject> =
             selection.members.iter().map(|(&index, reasons)| draft.object(index, reasons)).collect();
         let depths = depths(&objects);
@@ -100,7 +104,7 @@ struct Draft<'a> {
     inventory: &'a Inventory,
     selection: &'a Selection,
     kept: &'a BTreeMap<usize, String>,
-    known: &'a Known,
+    care: Care,
     choices: &'a Choices,
     /// Uids of the members of the core group, by kind and name: what a pod can use.
     by_name: BTreeMap<(&'a str, &'a str), &'a str>,
@@ -154,7 +158,7 @@ impl Draft<'_> {
             notes,
             now: self.now(index),
             owners: self.uids(&owners),
-            known_by: self.known.get(&index).map_or_else(Vec::new, |holders| self.uids(holders)),
+            known_by: self.care.known.get(&index).map_or_else(Vec::new, |holders| self.uids(holders)),
             finalizers: object.finalizers.clone(),
             terminating: object.deletion.is_some(),
             uses: self.uses(object),
@@ -165,6 +169,7 @@ impl Draft<'_> {
             },
             precaution,
             restore,
+            pods_to_note: self.pods_to_note(index),
             refusal: self.choices.refused.get(&object.uid).cloned(),
         }
     }
@@ -193,6 +198,7 @@ impl Draft<'_> {
         if matches!(&object.detail, Detail::Workload(workload) if workload.replicas > Some(0)) {
             // Somebody has scaled it up again.
             restore.replicas = None;
+            restore.pods.clear();
         }
         Some(restore)
     }
@@ -212,7 +218,7 @@ impl Draft<'_> {
         let (mut first, mut seen) = (self.own_wave(index), BTreeSet::from([index]));
         let mut next = vec![index];
         while let Some(index) = next.pop() {
-            for &holder in self.known.get(&index).into_iter().flatten() {
+            for &holder in self.care.known.get(&index).into_iter().flatten() {
                 if seen.insert(holder) {
                     first = first.min(self.own_wave(holder));
                     next.push(holder);
@@ -220,6 +226,27 @@ impl Draft<'_> {
             }
         }
         first
+    }
+
+    /// Whether its pods are gone before anything is deleted.
+    fn rests(&self, index: usize) -> bool {
+        let suspends = || Precaution::of(&self.inventory.objects()[index], !self.choices.no_scale_down);
+        self.goes(index) && (self.scale(index).is_some() || suspends() == Some(Precaution::Suspend))
+    }
+
+    /// Labels of its pods that have to be noted before they go.
+    fn pods_to_note(&self, index: usize) -> BTreeSet<BTreeMap<String, String>> {
+        let pods = self.care.pods.get(&index).into_iter().flatten();
+        let size = |labels: &BTreeMap<String, String>| -> usize {
+            labels.iter().map(|(key, value)| key.len() + value.len() + 6).sum()
+        };
+        let mut room = NOTE_SIZE;
+        let labels = pods.map(|&pod| &*self.inventory.objects()[pod].labels);
+        let labels = labels.take_while(|labels| {
+            room = room.saturating_sub(size(labels));
+            room > 0
+        });
+        labels.cloned().collect()
     }
 
     /// A custom resource that owns a workload goes before it, or it would make it anew.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Reason, Selection, Wave,
+    restore::pods_before,
     uses::{named, references},
 };
 use crate::inventory::{Controller, Detail, Inventory, Object, Selector};
@@ -12,32 +13,58 @@ use crate::inventory::{Controller, Detail, Inventory, Object, Selector};
 /// By position, the planned objects that have to stay until this one has gone.
 pub(super) type Known = BTreeMap<usize, BTreeSet<usize>>;
 
-/// What has to stay for what. `kept` stays in any case, but for what is kept because the server would refuse to delete
-/// it (`refused`) others have to stay too.
-pub(super) fn known_by(
+/// What the plan has to take care of, so that whatever is left of it can be found again.
+#[derive(Debug, Default)]
+pub(super) struct Care {
+    pub(super) known: Known,
+    /// By a workload that is scaled down, or suspended: its pods without whose labels something would not be found.
+    pub(super) pods: BTreeMap<usize, BTreeSet<usize>>,
+}
+
+/// What has to stay for what, and be noted of pods. `kept` stays in any case, but for what is kept because the server
+/// would refuse to delete it (`is_refused`) others have to stay too. `rests` says what is scaled down or suspended.
+pub(super) fn care(
     inventory: &Inventory,
     selection: &Selection,
     kept: &BTreeMap<usize, String>,
-    no_scale_down: bool,
+    rests: &dyn Fn(usize) -> bool,
     is_refused: impl Fn(usize) -> bool,
-) -> Known {
-    let mut search = Search { inventory, selection, kept, no_scale_down, grounds: BTreeMap::new() };
+) -> Care {
+    let mut search = Search { inventory, selection, kept, rests, grounds: BTreeMap::new() };
     search.ground();
-    let mut known: Known = search.grounds.clone();
-    known.retain(|&index, holders| !holders.is_empty() && (search.goes(index) || is_refused(index)));
-    known.retain(|&index, _| !search.is_used_to_the_end(index));
-    untie(&mut known, &search);
-    known.retain(|_, holders| !holders.is_empty());
-    known
+    let mut care = Care::default();
+    for (&index, ground) in &search.grounds {
+        if let Some(pod) = ground.pod {
+            for root in search.with_owners(pod).into_iter().filter(|&owner| rests(owner)) {
+                care.pods.entry(root).or_default().insert(pod);
+            }
+        }
+        let is_meant = search.goes(index) || is_refused(index);
+        if is_meant && !ground.stay.is_empty() && !search.is_used_to_the_end(index) {
+            care.known.insert(index, ground.stay.clone());
+        }
+    }
+    untie(&mut care.known, &search);
+    care.known.retain(|_, holders| !holders.is_empty());
+    care
 }
 
 struct Search<'a> {
     inventory: &'a Inventory,
     selection: &'a Selection,
     kept: &'a BTreeMap<usize, String>,
-    no_scale_down: bool,
-    /// Of each member whose membership is explained so far, what of the plan has to stay for it.
-    grounds: BTreeMap<usize, BTreeSet<usize>>,
+    rests: &'a dyn Fn(usize) -> bool,
+    /// Of each member whose membership is explained so far, by what.
+    grounds: BTreeMap<usize, Ground>,
+}
+
+/// By what a member is known.
+#[derive(Clone, Debug, Default)]
+struct Ground {
+    /// What of the plan has to stay for it.
+    stay: BTreeSet<usize>,
+    /// A pod that is gone before anything is deleted: its labels have to be noted.
+    pod: Option<usize>,
 }
 
 impl<'a> Search<'a> {
@@ -53,7 +80,7 @@ impl<'a> Search<'a> {
     fn ground(&mut self) {
         let (sure, mut open): (Vec<usize>, Vec<usize>) =
             self.selection.members.keys().partition(|&&index| self.says_so_itself(index));
-        self.grounds.extend(sure.into_iter().map(|index| (index, BTreeSet::new())));
+        self.grounds.extend(sure.into_iter().map(|index| (index, Ground::default())));
         while !open.is_empty() {
             // What has an owner goes with it; only where that owner is itself known by what it owns, that is no help.
             let mut found = self.explained(&open, false);
@@ -68,7 +95,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn explained(&self, open: &[usize], owned_too: bool) -> BTreeMap<usize, BTreeSet<usize>> {
+    fn explained(&self, open: &[usize], owned_too: bool) -> BTreeMap<usize, Ground> {
         let explained = |&index: &usize| Some((index, self.by_owner(index, owned_too)?));
         open.iter().filter_map(explained).collect()
     }
@@ -80,7 +107,7 @@ impl<'a> Search<'a> {
             .any(|reason| reason.is_direct() || matches!(reason, Reason::Orphan { .. }))
     }
 
-    fn by_owner(&self, index: usize, owned_too: bool) -> Option<BTreeSet<usize>> {
+    fn by_owner(&self, index: usize, owned_too: bool) -> Option<Ground> {
         let owners = self.inventory.owners(index).iter().copied().chain(self.served(index));
         let mut owners = owners.filter(|&owner| owner != index && self.selection.contains(owner)).peekable();
         if owners.peek().is_none() || owned_too {
@@ -88,24 +115,27 @@ impl<'a> Search<'a> {
         }
         let owner = owners.find(|owner| self.grounds.contains_key(owner))?;
         // The garbage collector takes what goes; what is kept is found as long as its owner is.
-        Some(if self.goes(index) { BTreeSet::new() } else { self.through(owner) })
+        let stay = if self.goes(index) { BTreeSet::new() } else { self.through(owner) };
+        Some(Ground { stay, pod: None })
     }
 
     /// The tie that holds longest.
-    fn by_tie(&self, index: usize) -> Option<BTreeSet<usize>> {
+    fn by_tie(&self, index: usize) -> Option<Ground> {
         let reasons = &self.selection.members[&index];
         let ties = reasons.iter().flat_map(|reason| self.holders(index, reason)).filter(|holder| *holder != index);
         let ties: BTreeSet<usize> = ties.filter(|holder| self.grounds.contains_key(holder)).collect();
         let best = ties.into_iter().map(|holder| (self.frailty(holder), holder)).min()?;
+        let drained = Some(best.1).filter(|&pod| self.drains(pod));
         // What owns it itself takes it along.
         let above = self.with_owners(index);
-        Some(self.through(best.1).into_iter().filter(|holder| !above.contains(holder)).collect())
+        let stays = |holder: &usize| !above.contains(holder) && drained != Some(*holder);
+        Some(Ground { stay: self.through(best.1).into_iter().filter(stays).collect(), pod: drained })
     }
 
     /// What of the plan must stay so that this member is there and known.
     fn through(&self, index: usize) -> BTreeSet<usize> {
         if !self.goes(index) {
-            return self.grounds[&index].clone();
+            return self.grounds[&index].stay.clone();
         }
         self.with_owners(index)
     }
@@ -139,7 +169,7 @@ impl<'a> Search<'a> {
         (
             self.drains(index),
             !through.is_empty(),
-            !self.grounds[&index].is_empty(),
+            !self.grounds[&index].stay.is_empty(),
             std::cmp::Reverse(first.unwrap_or(Wave::Claims)),
             through.len(),
             object.title(),
@@ -193,9 +223,15 @@ impl<'a> Search<'a> {
     fn picked(&self, selector: &Selector) -> Vec<usize> {
         self.members(|other| match &other.detail {
             Detail::Pod(_) => selector.matches(&other.labels),
-            Detail::Workload(workload) => selector.matches(&workload.template_labels),
+            Detail::Workload(workload) => selector.matches(&workload.template_labels) || self.had(other, selector),
             _ => false,
         })
+    }
+
+    /// Whether a workload at 0 had pods that a selector picks.
+    fn had(&self, workload: &Object, selector: &Selector) -> bool {
+        let index = self.inventory.find(&workload.uid);
+        index.is_some_and(|index| pods_before(self.inventory, index).iter().any(|labels| selector.matches(labels)))
     }
 
     /// Whether a pod is gone before anything is deleted: what makes it stands at 0 by then.
@@ -205,19 +241,10 @@ impl<'a> Search<'a> {
             return false;
         }
         let is_at_0 = |owner: usize| match &self.object(owner).detail {
-            Detail::Workload(workload) if workload.replicas == Some(0) => true,
-            Detail::Workload(_) => {
-                !self.no_scale_down && (self.object(owner).kind.scalable || self.is_suspended(owner))
-            }
+            Detail::Workload(workload) => workload.replicas == Some(0) || (self.rests)(owner),
             _ => false,
         };
-        object.deletion.is_some() || self.through(index).iter().any(|&owner| owner != index && is_at_0(owner))
-    }
-
-    fn is_suspended(&self, index: usize) -> bool {
-        let object = self.object(index);
-        let is_over = matches!(&object.detail, Detail::Workload(workload) if workload.finished);
-        object.kind.is("batch", "Job") && !is_over
+        object.deletion.is_some() || self.with_owners(index).iter().any(|&owner| owner != index && is_at_0(owner))
     }
 
     /// Whether a pod that is not drained uses it: it has to go after the pod then, whatever it is known by.

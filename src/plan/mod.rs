@@ -28,7 +28,10 @@ mod ties;
 mod uses;
 mod wave;
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 pub use applications::{Application, Share, applications};
 pub use digest::digest;
@@ -114,6 +117,9 @@ pub struct PlanObject {
     pub precaution: Option<Precaution>,
     /// What an earlier run has changed and not put back.
     pub restore: Option<Restore>,
+    /// Labels of its pods by which alone something is known to be the application's: noted on it before it is scaled
+    /// down or suspended, and they go.
+    pub pods_to_note: BTreeSet<BTreeMap<String, String>>,
     /// Where the server would refuse the object's deletion, its words in a sentence. It is kept then.
     pub refusal: Option<String>,
 }

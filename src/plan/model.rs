@@ -115,11 +115,12 @@ fn examine(seed: u64) -> Vec<&'static str> {
 }
 
 /// Everything that [`evidence`] can say, and what stays.
-const EVIDENCE: [&str; 17] = [
+const EVIDENCE: [&str; 18] = [
     "named",
     "matches",
     "label",
     "template",
+    "had",
     "owned",
     "controls",
     "orphan, by label",
@@ -141,6 +142,7 @@ fn evidence(reason: &Reason) -> &'static str {
         Reason::Matches => "matches",
         Reason::Label { .. } => "label",
         Reason::Template { .. } => "template",
+        Reason::Had { .. } => "had",
         Reason::Owned { .. } => "owned",
         Reason::Controls { .. } => "controls",
         Reason::OrphanLabel { .. } => "orphan, by label",

@@ -219,6 +219,7 @@ mod tests {
             node: None,
             precaution: None,
             restore: None,
+            pods_to_note: std::collections::BTreeSet::new(),
             refusal: None,
         }
     }

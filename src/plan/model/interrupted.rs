@@ -10,7 +10,7 @@ use fastrand::Rng;
 use super::{evidence, number, over_seeds, plan, world};
 use crate::{
     inventory::{Detail, Object, OwnerRef, Scaler, Selector},
-    plan::{Order, Plan, PlanObject, Precaution, Question, Wave, rows},
+    plan::{Order, Plan, PlanObject, Precaution, Question, Restore, Target, Wave, rows},
 };
 
 /// What happened, how often.
@@ -72,17 +72,24 @@ impl Cluster {
     /// Every workload to 0, and its pods away.
     fn drain(&mut self, plan: &Plan) {
         let by_uid: BTreeMap<&str, &PlanObject> = plan.going().map(|object| (object.uid.as_str(), object)).collect();
-        for scaled in plan.going().filter(|object| object.scale.is_some()) {
+        for scaled in plan.going().filter(|object| rests(object)) {
             let object = self.objects.iter_mut().find(|object| object.uid == scaled.uid).unwrap();
-            if let Detail::Workload(workload) = &mut object.detail {
-                workload.replicas = Some(0);
+            let Detail::Workload(workload) = &mut object.detail else { panic!("{}", scaled.title()) };
+            let mut note = scaled.restore.clone().unwrap_or_default();
+            note.pods.extend(scaled.pods_to_note.iter().cloned());
+            if scaled.scale.is_some() {
+                note.replicas = workload.replicas.replace(0);
+            } else {
+                workload.suspended = true;
+                note.paused = true;
             }
+            object.annotations.insert(Restore::ANNOTATION.to_owned(), note.to_annotation());
         }
         for pod in plan.going().filter(|object| object.kind.kind == "Pod" && !object.terminating) {
             let (mut above, mut seen) = (pod.owners.clone(), BTreeSet::new());
             while let Some(owner) = above.pop().filter(|owner| seen.insert(owner.clone())) {
                 let owner = by_uid[owner.as_str()];
-                if owner.scale.is_some() || owner.precaution == Some(Precaution::Suspend) {
+                if rests(owner) {
                     self.delete(&pod.uid);
                     self.drained += 1;
                     break;
@@ -91,6 +98,10 @@ impl Cluster {
             }
         }
     }
+}
+
+fn rests(object: &PlanObject) -> bool {
+    object.scale.is_some() || object.precaution == Some(Precaution::Suspend)
 }
 
 /// One purge, ended after each of its steps in turn.
@@ -232,7 +243,10 @@ fn tie(rng: &mut Rng, objects: &mut [Object]) {
     let numbers: BTreeMap<String, usize> =
         objects.iter().enumerate().map(|(number, object)| (object.uid.clone(), number)).collect();
     for (number, object) in objects.iter_mut().enumerate() {
-        object.owners.retain(|owner| numbers.get(&owner.uid).is_none_or(|&owner| owner < number));
+        object.owners.retain(|owner| {
+            let owns = ["Deployment", "ReplicaSet", "StatefulSet", "Job", "Pod", "Database"].contains(&&*owner.kind);
+            numbers.get(&owner.uid).is_none_or(|&owner| owns && owner < number)
+        });
     }
 }
 
@@ -256,6 +270,12 @@ fn examine(seed: u64) -> Vec<&'static str> {
                 object.wave = Wave::of(&object.kind);
             }
         }
+    }
+    // That its own object has gone by itself the user is told.
+    if let Target::Around { kind, .. } = &question.target
+        && kind == "Pod"
+    {
+        return Vec::new();
     }
     let stuck: BTreeSet<String> = if rng.bool() {
         BTreeSet::new()

@@ -114,6 +114,10 @@ fn peculiar(rng: &mut Rng, object: &mut Object) {
             let due = "batch.kubernetes.io/cronjob-scheduled-timestamp";
             object.annotations.insert(due.into(), "2026-01-01T03:00:00Z".into());
         }
+        "Deployment" | "ReplicaSet" | "StatefulSet" if rng.u8(..4) == 0 => {
+            let note = serde_json::json!({ "replicas": 2, "pods": [self::labels(rng)] }).to_string();
+            object.annotations.insert("kubectl-purge/restore".into(), note);
+        }
         "ConfigMap" if rng.u8(..8) == 0 => object.name = "kube-root-ca.crt".into(),
         "ServiceAccount" if rng.u8(..8) == 0 => object.name = "default".into(),
         _ => {}
