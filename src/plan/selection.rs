@@ -168,7 +168,9 @@ impl<'a> Search<'a> {
                 let is_ours = wanted.is_none_or(|wanted| instance_of(self.inventory, index, key, value) == wanted);
                 Some(format!("{key}={value}")).filter(|_| is_ours)
             }
-            Target::Matching(selector) => had.iter().any(|labels| selector.matches(labels)).then(|| selector.to_string()),
+            Target::Matching(selector) => {
+                had.iter().any(|labels| selector.matches(labels)).then(|| selector.to_string())
+            }
             Target::Around { .. } | Target::Orphans => None,
         };
         Some(Reason::Had { label: label? }).filter(|_| self.another_application(object).is_none())

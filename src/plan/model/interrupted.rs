@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    io::Write as _,
     sync::Arc,
 };
 
@@ -10,11 +11,14 @@ use fastrand::Rng;
 use super::{evidence, number, over_seeds, plan, world};
 use crate::{
     inventory::{Detail, Object, OwnerRef, Scaler, Selector},
-    plan::{Order, Plan, PlanObject, Precaution, Question, Restore, Target, Wave, rows},
+    plan::{Order, Plan, PlanObject, Precaution, Question, Reason, Restore, Target, Wave, rows},
 };
 
-/// What happened, how often.
-type Figures = BTreeMap<&'static str, u64>;
+/// Looks in which what is missed is let pass: what a pod uses that nothing scales down has to go after it, by whatever
+/// it is known.
+const NEEDED: &str = "let pass, used by a pod to its end";
+/// And what has lost its owner, and a finalizer holds: that is the garbage collector's, and nobody can find it.
+const LEFT_BEHIND: &str = "let pass, left by the garbage collector";
 
 /// What the cluster holds while a purge goes on.
 struct Cluster {
@@ -22,7 +26,6 @@ struct Cluster {
     deleted: BTreeSet<String>,
     /// What a finalizer holds for good.
     stuck: BTreeSet<String>,
-    drained: u64,
 }
 
 impl Cluster {
@@ -91,7 +94,6 @@ impl Cluster {
                 let owner = by_uid[owner.as_str()];
                 if rests(owner) {
                     self.delete(&pod.uid);
-                    self.drained += 1;
                     break;
                 }
                 above.extend(owner.owners.clone());
@@ -112,36 +114,31 @@ struct Story<'a> {
     cluster: Cluster,
     /// What a pod uses that nothing scales down: it has to go after the pod, by whatever it is known.
     needed: BTreeSet<String>,
-    figures: Figures,
+    figures: Vec<&'static str>,
     faults: Vec<String>,
 }
 
 impl<'a> Story<'a> {
     /// Looks again, as the next run would: all of the plan that is there and not on its way anyhow is planned anew.
     fn look(&mut self, when: &'static str) {
+        self.figures.push("a look");
         let (_, again) = plan(&self.cluster.objects, self.question);
         let found: BTreeSet<&str> = again.going().map(|object| object.uid.as_str()).collect();
-        // What has lost its owner and is held by a finalizer is the garbage collector's, and nobody can find it.
         let left_behind = self.cluster.objects.iter().filter(|object| object.deletion.is_some());
         if left_behind.into_iter().any(|object| self.cluster.has_lost_its_owners(object, true)) {
-            *self.figures.entry("left behind").or_default() += 1;
+            self.figures.push(LEFT_BEHIND);
             return;
         }
         let is_missed = |uid: &String| self.is_there(uid) && !found.contains(uid.as_str());
         if self.needed.iter().any(is_missed) {
-            *self.figures.entry("missed, needed").or_default() += 1;
+            self.figures.push(NEEDED);
             return;
         }
         for object in self.plan.going().filter(|object| !found.contains(object.uid.as_str())) {
-            let Some(now) = self.cluster.find(&object.uid).filter(|now| !self.cluster.has_lost_its_owners(now, true))
-            else {
-                continue;
-            };
-            let fault = format!("{when}: {} {} {:?}", object.uid, object.title(), object.reasons);
-            let kind = if now.deletion.is_some() { "missed, stuck" } else { "missed" };
-            *self.figures.entry(kind).or_default() += 1;
-            *self.figures.entry(evidence(&object.reasons[0])).or_default() += 1;
-            self.faults.push(fault);
+            let now = self.cluster.find(&object.uid);
+            if now.is_some_and(|now| !self.cluster.has_lost_its_owners(now, true)) {
+                self.faults.push(format!("{when}: {} {} {:?}", object.uid, object.title(), object.reasons));
+            }
         }
     }
 
@@ -157,16 +154,22 @@ impl<'a> Story<'a> {
 
     fn is_due(&self, object: &PlanObject) -> bool {
         let Some(now) = self.cluster.find(&object.uid) else { return false };
+        now.deletion.is_none() && !self.is_used(object, |_| true) && !self.is_held(object)
+    }
+
+    fn is_held(&self, object: &PlanObject) -> bool {
         let is_going = |uid: &str| self.cluster.find(uid).is_none_or(|object| object.deletion.is_some());
         let binds = |known: &PlanObject| !self.is_used(known, |pod| pod.deletion.is_none());
-        now.deletion.is_none()
-            && !self.is_used(object, |_| true)
-            && self.order.holder(object, &|uid| !self.is_there(uid), &is_going, &binds).is_none()
+        self.order.holder(object, &|uid| !self.is_there(uid), &is_going, &binds).is_some()
     }
 
     fn delete_in_turn(&mut self, objects: &[&PlanObject], rng: &mut Rng) {
         for mut row in rows(objects) {
             rng.shuffle(&mut row);
+            let held =
+                row.iter().filter(|object| self.is_there(&object.uid) && self.is_held(object)).map(|_| "held back");
+            let held: Vec<&str> = held.collect();
+            self.figures.extend(held);
             let due: Vec<&PlanObject> = row.into_iter().filter(|object| self.is_due(object)).collect();
             for object in due {
                 if self.is_there(&object.uid) {
@@ -182,7 +185,11 @@ impl<'a> Story<'a> {
         self.cluster.drain(self.plan);
         let living = self.plan.going().filter(|pod| self.is_there(&pod.uid));
         self.needed = living.flat_map(|pod| pod.uses.clone()).collect();
-        *self.figures.entry("drained").or_default() += self.cluster.drained;
+        // Nor is there a trace of what only pods used, and nothing that makes pods.
+        let by_pods = |reason: &Reason| matches!(reason, Reason::Used { user } if user.starts_with("Pod/"));
+        let used = self.plan.going().filter(|object| object.reasons.iter().all(by_pods));
+        self.needed.extend(used.map(|object| object.uid.clone()));
+        self.figures.push("a look when it has drained");
         self.look("when it has drained");
         for wave in Wave::ALL {
             let objects: Vec<&PlanObject> = self.plan.going().filter(|object| object.wave == wave).collect();
@@ -224,6 +231,7 @@ fn tie(rng: &mut Rng, objects: &mut [Object]) {
             Detail::Pod(_) => {
                 object.labels = template.clone().into();
                 object.owners = vec![owner];
+                object.annotations.remove("meta.helm.sh/release-name");
                 continue;
             }
             Detail::Workload(_) => {
@@ -244,7 +252,8 @@ fn tie(rng: &mut Rng, objects: &mut [Object]) {
         objects.iter().enumerate().map(|(number, object)| (object.uid.clone(), number)).collect();
     for (number, object) in objects.iter_mut().enumerate() {
         object.owners.retain(|owner| {
-            let owns = ["Deployment", "ReplicaSet", "StatefulSet", "Job", "Pod", "Database"].contains(&&*owner.kind);
+            let owns = ["Deployment", "ReplicaSet", "StatefulSet", "Job", "Database"].contains(&&*owner.kind)
+                || owner.kind == "Pod" && object.kind.kind == "PersistentVolumeClaim";
             numbers.get(&owner.uid).is_none_or(|&owner| owns && owner < number)
         });
     }
@@ -262,15 +271,7 @@ fn examine(seed: u64) -> Vec<&'static str> {
     let mut names = BTreeSet::new();
     objects.retain(|object| names.insert(object.title()));
     tie(&mut rng, &mut objects);
-    let (_, mut first) = plan(&objects, &question);
-    if std::env::var_os("PURGE_MODEL_BASELINE").is_some() {
-        for object in &mut first.objects {
-            if !object.known_by.is_empty() {
-                object.known_by.clear();
-                object.wave = Wave::of(&object.kind);
-            }
-        }
-    }
+    let (_, first) = plan(&objects, &question);
     // That its own object has gone by itself the user is told.
     if let Target::Around { kind, .. } = &question.target
         && kind == "Pod"
@@ -282,45 +283,57 @@ fn examine(seed: u64) -> Vec<&'static str> {
     } else {
         objects.iter().filter(|_| rng.u8(..8) == 0).map(|object| object.uid.clone()).collect()
     };
-    let cluster = Cluster { objects: objects.clone(), deleted: BTreeSet::new(), stuck: stuck.clone(), drained: 0 };
+    let cluster = Cluster { objects: objects.clone(), deleted: BTreeSet::new(), stuck: stuck.clone() };
     let mut story = Story {
         question: &question,
         plan: &first,
         order: Order::of(&first),
         cluster,
         needed: BTreeSet::new(),
-        figures: Figures::new(),
+        figures: Vec::new(),
         faults: Vec::new(),
     };
     story.go(&mut rng);
-    let context = || format!("PURGE_MODEL_SEED={seed} PURGE_MODEL_CASES=1 {question:?}");
+    let context = || format!("PURGE_MODEL_SEED={seed} PURGE_MODEL_CASES=1 {question:?} stuck {stuck:?}");
+    let Story { figures, faults, .. } = &story;
+    assert!(faults.is_empty(), "{faults:#?} {} {objects:#?}", context());
     if stuck.is_empty() {
         let left: Vec<String> =
             first.going().filter(|object| story.is_there(&object.uid)).map(PlanObject::title).collect();
         assert!(left.is_empty(), "{left:?} never go: {} {objects:#?}", context());
     }
-    if std::env::var_os("PURGE_MODEL_TELL").is_some() && !story.faults.is_empty() {
-        eprintln!("{} stuck {stuck:?} {:#?}", context(), story.faults);
-        for object in &objects {
-            let owners: Vec<_> = object.owners.iter().map(|it| (&it.uid, it.controller)).collect();
-            let planned = first.objects.iter().find(|it| it.uid == object.uid);
-            let planned =
-                planned.map(|it| (it.action.name(), it.wave.name(), &it.known_by, it.scale.is_some(), &it.reasons));
-            let detail = match &object.detail {
-                Detail::None => String::new(),
-                detail => format!("{detail:?}"),
-            };
-            eprintln!("  {} {} {:?} {owners:?} {detail} {planned:?}", object.uid, object.title(), object.labels);
-        }
-    }
-    let ties = first.going().filter(|object| !object.known_by.is_empty()).map(|_| "known by a tie");
-    let bad = (!story.faults.is_empty()).then_some("bad worlds");
-    let figures = story.figures.iter().flat_map(|(&what, &count)| std::iter::repeat_n(what, count as usize));
-    ties.chain(bad).chain(figures).collect()
+    let ties = first.going().filter(|object| !object.known_by.is_empty()).map(|object| evidence(&object.reasons[0]));
+    let noted = first.going().filter(|object| !object.pods_to_note.is_empty()).map(|_| "pods noted");
+    ties.chain(noted).chain(figures.iter().copied()).collect()
 }
 
+/// What must come about, or nothing is tried.
+const SEEN: [&str; 12] = [
+    "selects",
+    "targets",
+    "routes",
+    "endpoints",
+    "controls",
+    "used",
+    "record",
+    "orphan, by selector",
+    "pods noted",
+    "a look",
+    "a look when it has drained",
+    "held back",
+];
+
 #[test]
-fn whatever_is_left_of_a_plan_is_planned_again() {
-    let figures = over_seeds(number("PURGE_MODEL_SEED", 1), number("PURGE_MODEL_CASES", 3_000), examine);
-    eprintln!("{figures:?}");
+fn whatever_an_interrupted_purge_has_left_is_planned_again() {
+    let (first, cases) = (number("PURGE_MODEL_SEED", 1), number("PURGE_MODEL_CASES", 3_000));
+    let figures = over_seeds(first, cases, examine);
+    for what in SEEN {
+        assert!(figures.contains_key(what) || cases < 1_000, "no world has {what}");
+    }
+    let number = |what: &str| figures.get(what).copied().unwrap_or_default();
+    // What is let pass must stay the exception.
+    let passed = number(NEEDED) + number(LEFT_BEHIND);
+    assert!(passed * 20 < number("a look") || cases < 1_000, "{figures:?}");
+    let figures = format!("model: of {cases} purges from seed {first}, what is left is planned again: {figures:?}\n");
+    std::io::stderr().write_all(figures.as_bytes()).unwrap();
 }

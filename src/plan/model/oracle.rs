@@ -70,8 +70,7 @@ impl<'a> Oracle<'a> {
                 }
                 Target::Matching(selector) => {
                     let had = had_pods(object).iter().any(|labels| selector.matches(labels));
-                    selector.matches(&object.labels)
-                        || had && self.leads_itself(object) && !self.is_anothers(object)
+                    selector.matches(&object.labels) || had && self.leads_itself(object) && !self.is_anothers(object)
                 }
                 Target::Around { group, kind, name } => object.kind.is(group, kind) && object.name == *name,
                 Target::Orphans => self.is_left_over(object),
