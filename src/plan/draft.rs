@@ -57,7 +57,17 @@ impl Plan {
             selection.members.iter().map(|(&index, reasons)| draft.object(index, reasons)).collect();
         let depths = depths(&objects);
         objects.sort_by_cached_key(|object| {
-            (object.action, object.wave, depths[&object.uid], rank(object), object.name.clone(), object.uid.clone())
+            let is_known_by_itself = object.known_by.is_empty();
+            let depth = depths[&object.uid];
+            (
+                object.action,
+                object.wave,
+                is_known_by_itself,
+                depth,
+                rank(object),
+                object.name.clone(),
+                object.uid.clone(),
+            )
         });
         let going: Vec<&PlanObject> = objects.iter().filter(|object| object.goes()).collect();
         let frees = frees(inventory, &going);

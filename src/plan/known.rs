@@ -125,7 +125,8 @@ impl<'a> Search<'a> {
         let ties = reasons.iter().flat_map(|reason| self.holders(index, reason)).filter(|holder| *holder != index);
         let ties: BTreeSet<usize> = ties.filter(|holder| self.grounds.contains_key(holder)).collect();
         let best = ties.into_iter().map(|holder| (self.frailty(holder), holder)).min()?;
-        let drained = Some(best.1).filter(|&pod| self.drains(pod));
+        let is_drained = |pod| self.drains(pod) && self.with_owners(pod).into_iter().any(|owner| (self.rests)(owner));
+        let drained = Some(best.1).filter(|&pod| is_drained(pod));
         // What owns it itself takes it along.
         let above = self.with_owners(index);
         let stays = |holder: &usize| !above.contains(holder) && drained != Some(*holder);
