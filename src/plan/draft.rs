@@ -152,6 +152,7 @@ impl Draft<'_> {
             });
         }
         let goes = action != Action::Keep;
+        notes.extend(self.refused_ties(index).filter(|_| goes));
         let precaution = Precaution::of(object, !self.choices.no_scale_down).filter(|_| goes);
         notes.extend(precaution.as_ref().map(Precaution::sentence));
         let restore = self.restore(index).filter(|_| goes);
@@ -182,6 +183,14 @@ impl Draft<'_> {
             pods_to_note: self.pods_to_note(index),
             refusal: self.choices.refused.get(&object.uid).cloned(),
         }
+    }
+
+    /// Why it has to stay in the end: the server would refuse to delete what only it shows to be the application's.
+    fn refused_ties(&self, index: usize) -> Option<String> {
+        let known = self.care.known.iter().filter(|(_, holders)| holders.contains(&index));
+        let refused = known.map(|(&known, _)| known).find(|&known| !self.goes(known))?;
+        let title = self.inventory.objects()[refused].title();
+        Some(format!("stays in the end: without it, nothing shows that {title} is the application's"))
     }
 
     fn uids<'i>(&self, indices: impl IntoIterator<Item = &'i usize>) -> Vec<String> {
