@@ -38,6 +38,7 @@ pub(super) fn plan<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Plan {
             notes: vec![next()],
             now: next(),
             owners: Vec::new(),
+            known_by: Vec::new(),
             finalizers: vec![next()],
             terminating: number % 2 == 1,
             uses: Vec::new(),
@@ -45,6 +46,7 @@ pub(super) fn plan<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Plan {
             node: Some(next()),
             precaution: None,
             restore: None,
+            pods_to_note: std::collections::BTreeSet::new(),
             refusal: None,
         })
         .collect();

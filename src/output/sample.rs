@@ -34,6 +34,7 @@ pub(crate) fn object(of: &Arc<Kind>, name: &str, action: Action, reason: Reason)
         notes: Vec::new(),
         now: String::new(),
         owners: Vec::new(),
+        known_by: Vec::new(),
         finalizers: Vec::new(),
         terminating: false,
         uses: Vec::new(),
@@ -41,6 +42,7 @@ pub(crate) fn object(of: &Arc<Kind>, name: &str, action: Action, reason: Reason)
         node: None,
         precaution: None,
         restore: None,
+        pods_to_note: std::collections::BTreeSet::new(),
         refusal: None,
     }
 }

@@ -7,10 +7,14 @@ use super::{
     Wave,
     frees::frees,
     keep::kept,
+    known::{Care, care, is_made_for_a_service},
     records,
     uses::{named, references},
 };
 use crate::inventory::{Controller, Detail, Inventory, Object};
+
+/// All annotations of an object together have 256 KiB.
+const NOTE_SIZE: usize = 64 * 1024;
 
 /// What the user chose that bears on the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,12 +49,25 @@ impl Plan {
             .filter(|object| object.kind.group.is_empty())
             .map(|object| ((object.kind.kind.as_str(), object.name.as_str()), object.uid.as_str()))
             .collect();
-        let draft = Draft { inventory, selection, kept: &kept, choices, by_name };
+        let mut draft = Draft { inventory, selection, kept: &kept, care: Care::default(), choices, by_name };
+        let is_refused = |index: usize| choices.refused.contains_key(&inventory.objects()[index].uid);
+        draft.care = care(inventory, selection, &kept, &|index| draft.rests(index), is_refused);
+        let draft = draft;
         let mut objects: Vec<PlanObject> =
             selection.members.iter().map(|(&index, reasons)| draft.object(index, reasons)).collect();
         let depths = depths(&objects);
         objects.sort_by_cached_key(|object| {
-            (object.action, object.wave, depths[&object.uid], rank(object), object.name.clone(), object.uid.clone())
+            let is_known_by_itself = object.known_by.is_empty();
+            let depth = depths[&object.uid];
+            (
+                object.action,
+                object.wave,
+                is_known_by_itself,
+                depth,
+                rank(object),
+                object.name.clone(),
+                object.uid.clone(),
+            )
         });
         let going: Vec<&PlanObject> = objects.iter().filter(|object| object.goes()).collect();
         let frees = frees(inventory, &going);
@@ -97,6 +114,7 @@ struct Draft<'a> {
     inventory: &'a Inventory,
     selection: &'a Selection,
     kept: &'a BTreeMap<usize, String>,
+    care: Care,
     choices: &'a Choices,
     /// Uids of the members of the core group, by kind and name: what a pod can use.
     by_name: BTreeMap<(&'a str, &'a str), &'a str>,
@@ -134,6 +152,7 @@ impl Draft<'_> {
             });
         }
         let goes = action != Action::Keep;
+        notes.extend(self.refused_ties(index).filter(|_| goes));
         let precaution = Precaution::of(object, !self.choices.no_scale_down).filter(|_| goes);
         notes.extend(precaution.as_ref().map(Precaution::sentence));
         let restore = self.restore(index).filter(|_| goes);
@@ -149,7 +168,8 @@ impl Draft<'_> {
             reasons,
             notes,
             now: self.now(index),
-            owners: owners.iter().map(|&owner| self.inventory.objects()[owner].uid.clone()).collect(),
+            owners: self.uids(&owners),
+            known_by: self.care.known.get(&index).map_or_else(Vec::new, |holders| self.uids(holders)),
             finalizers: object.finalizers.clone(),
             terminating: object.deletion.is_some(),
             uses: self.uses(object),
@@ -160,8 +180,21 @@ impl Draft<'_> {
             },
             precaution,
             restore,
+            pods_to_note: self.pods_to_note(index),
             refusal: self.choices.refused.get(&object.uid).cloned(),
         }
+    }
+
+    /// Why it has to stay in the end: the server would refuse to delete what only it shows to be the application's.
+    fn refused_ties(&self, index: usize) -> Option<String> {
+        let known = self.care.known.iter().filter(|(_, holders)| holders.contains(&index));
+        let refused = known.map(|(&known, _)| known).find(|&known| !self.goes(known))?;
+        let title = self.inventory.objects()[refused].title();
+        Some(format!("stays in the end: without it, nothing shows that {title} is the application's"))
+    }
+
+    fn uids<'i>(&self, indices: impl IntoIterator<Item = &'i usize>) -> Vec<String> {
+        indices.into_iter().map(|&index| self.inventory.objects()[index].uid.clone()).collect()
     }
 
     /// Whether the cluster itself takes the object away when what the plan deletes has gone.
@@ -170,12 +203,8 @@ impl Draft<'_> {
         if !owners.is_empty() {
             return true;
         }
-        let by_controller = object.kind.is("", "Endpoints")
-            || object
-                .labels
-                .get("endpointslice.kubernetes.io/managed-by")
-                .is_some_and(|manager| manager.ends_with(".k8s.io"));
-        by_controller && self.selection.members[&index].iter().any(|reason| matches!(reason, Reason::Endpoints { .. }))
+        is_made_for_a_service(object)
+            && self.selection.members[&index].iter().any(|reason| matches!(reason, Reason::Endpoints { .. }))
     }
 
     /// What an earlier run noted on it. Notes on a Deployment are copied to its ReplicaSets, where they mean nothing.
@@ -188,6 +217,7 @@ impl Draft<'_> {
         if matches!(&object.detail, Detail::Workload(workload) if workload.replicas > Some(0)) {
             // Somebody has scaled it up again.
             restore.replicas = None;
+            restore.pods.clear();
         }
         Some(restore)
     }
@@ -202,8 +232,44 @@ impl Draft<'_> {
             .then_some(Scale { from, to: 0 })
     }
 
-    /// A custom resource that owns a workload goes before it, or it would make it anew.
+    /// No later than that by which alone it is known.
     fn wave(&self, index: usize) -> Wave {
+        let (mut first, mut seen) = (self.own_wave(index), BTreeSet::from([index]));
+        let mut next = vec![index];
+        while let Some(index) = next.pop() {
+            for &holder in self.care.known.get(&index).into_iter().flatten() {
+                if seen.insert(holder) {
+                    first = first.min(self.own_wave(holder));
+                    next.push(holder);
+                }
+            }
+        }
+        first
+    }
+
+    /// Whether its pods are gone before anything is deleted.
+    fn rests(&self, index: usize) -> bool {
+        let suspends = || Precaution::of(&self.inventory.objects()[index], !self.choices.no_scale_down);
+        self.goes(index) && (self.scale(index).is_some() || suspends() == Some(Precaution::Suspend))
+    }
+
+    /// Labels of its pods that have to be noted before they go.
+    fn pods_to_note(&self, index: usize) -> BTreeSet<BTreeMap<String, String>> {
+        let pods = self.care.pods.get(&index).into_iter().flatten();
+        let size = |labels: &BTreeMap<String, String>| -> usize {
+            labels.iter().map(|(key, value)| key.len() + value.len() + 6).sum()
+        };
+        let mut room = NOTE_SIZE;
+        let labels = pods.map(|&pod| &*self.inventory.objects()[pod].labels);
+        let labels = labels.take_while(|labels| {
+            room = room.saturating_sub(size(labels));
+            room > 0
+        });
+        labels.cloned().collect()
+    }
+
+    /// A custom resource that owns a workload goes before it, or it would make it anew.
+    fn own_wave(&self, index: usize) -> Wave {
         let wave = Wave::of(&self.inventory.objects()[index].kind);
         if wave == Wave::Config && self.owns_workloads(index) { Wave::Owners } else { wave }
     }

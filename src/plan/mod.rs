@@ -9,9 +9,11 @@ pub mod finalizer;
 mod frees;
 mod guard;
 mod keep;
+mod known;
 #[cfg(test)]
 mod model;
 mod needed;
+mod order;
 mod orphan;
 mod precaution;
 mod question;
@@ -26,13 +28,17 @@ mod ties;
 mod uses;
 mod wave;
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 pub use applications::{Application, Share, applications};
 pub use digest::digest;
 pub use draft::Choices;
 pub use frees::charged;
 pub use guard::{Allowed, Guard, Manager, SYSTEM_NAMESPACES, helm_releases};
+pub use order::{Held, Order, rows};
 pub use precaution::{KEDA_PAUSES, Precaution};
 pub use question::{APP_LABELS, Question, Target, app_of, instance_of};
 pub use reason::Reason;
@@ -94,6 +100,9 @@ pub struct PlanObject {
     pub now: String,
     /// Uids of the planned objects that own this one: they go first.
     pub owners: Vec<String>,
+    /// Uids of the planned objects by which alone it is known to be the application's, and of what owns those: they go
+    /// after it, or a run that comes later would not find it. Empty for what says so itself.
+    pub known_by: Vec<String>,
     /// Finalizers that stood on the object when the plan was made.
     pub finalizers: Vec<String>,
     /// Whether the object was already being deleted when the plan was made.
@@ -108,6 +117,9 @@ pub struct PlanObject {
     pub precaution: Option<Precaution>,
     /// What an earlier run has changed and not put back.
     pub restore: Option<Restore>,
+    /// Labels of its pods by which alone something is known to be the application's: noted on it before it is scaled
+    /// down or suspended, and they go.
+    pub pods_to_note: BTreeSet<BTreeMap<String, String>>,
     /// Where the server would refuse the object's deletion, its words in a sentence. It is kept then.
     pub refusal: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! The selection against a slow, obvious oracle, over random worlds. `PURGE_MODEL_CASES` and `PURGE_MODEL_SEED` make
 //! it longer, or repeat a failure; a million need an optimised build (`--profile model`).
 
+mod interrupted;
 mod oracle;
 mod world;
 
@@ -114,11 +115,12 @@ fn examine(seed: u64) -> Vec<&'static str> {
 }
 
 /// Everything that [`evidence`] can say, and what stays.
-const EVIDENCE: [&str; 17] = [
+const EVIDENCE: [&str; 18] = [
     "named",
     "matches",
     "label",
     "template",
+    "had",
     "owned",
     "controls",
     "orphan, by label",
@@ -140,6 +142,7 @@ fn evidence(reason: &Reason) -> &'static str {
         Reason::Matches => "matches",
         Reason::Label { .. } => "label",
         Reason::Template { .. } => "template",
+        Reason::Had { .. } => "had",
         Reason::Owned { .. } => "owned",
         Reason::Controls { .. } => "controls",
         Reason::OrphanLabel { .. } => "orphan, by label",
@@ -155,13 +158,11 @@ fn evidence(reason: &Reason) -> &'static str {
     }
 }
 
-#[test]
-fn the_selection_agrees_with_the_oracle_on_random_worlds() {
-    let first = number("PURGE_MODEL_SEED", 1);
-    let cases = number("PURGE_MODEL_CASES", 3_000);
+/// Examines so many worlds, and counts what comes of them.
+fn over_seeds(first: u64, cases: u64, examine: fn(u64) -> Vec<&'static str>) -> BTreeMap<&'static str, u64> {
     let next = AtomicU64::new(first);
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let mut evidence: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut all: BTreeMap<&str, u64> = BTreeMap::new();
     std::thread::scope(|scope| {
         let work = || {
             let mut found: BTreeMap<&str, u64> = BTreeMap::new();
@@ -178,10 +179,18 @@ fn the_selection_agrees_with_the_oracle_on_random_worlds() {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         for worker in workers {
             for (what, count) in worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-                *evidence.entry(what).or_default() += count;
+                *all.entry(what).or_default() += count;
             }
         }
     });
+    all
+}
+
+#[test]
+fn the_selection_agrees_with_the_oracle_on_random_worlds() {
+    let first = number("PURGE_MODEL_SEED", 1);
+    let cases = number("PURGE_MODEL_CASES", 3_000);
+    let evidence = over_seeds(first, cases, examine);
     // What never comes about is not tested by any number of worlds.
     for what in EVIDENCE {
         assert!(evidence.contains_key(what) || cases < 1_000, "no world has anything by {what}");

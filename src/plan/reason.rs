@@ -13,6 +13,8 @@ pub enum Reason {
     Label { key: String, value: String },
     /// The pods that it makes are labelled so. Its own labels say nothing.
     Template { key: String, value: String },
+    /// The pods that it had were labelled so, before a purge scaled it to 0 and noted that.
+    Had { label: String },
     /// An ownerReference, joined by uid, leads to a member. `owner` is `Kind/name`.
     Owned { owner: String },
     /// It controls a member. `member` is `Kind/name`.
@@ -51,7 +53,12 @@ impl Reason {
     pub const fn is_direct(&self) -> bool {
         matches!(
             self,
-            Self::Named | Self::Matches | Self::Label { .. } | Self::Template { .. } | Self::OrphanLabel { .. }
+            Self::Named
+                | Self::Matches
+                | Self::Label { .. }
+                | Self::Template { .. }
+                | Self::Had { .. }
+                | Self::OrphanLabel { .. }
         )
     }
 }
@@ -63,6 +70,7 @@ impl fmt::Display for Reason {
             Self::Matches => f.write_str("selector"),
             Self::Label { key, value } => write!(f, "label {key}={value}"),
             Self::Template { key, value } => write!(f, "makes pods labelled {key}={value}"),
+            Self::Had { label } => write!(f, "had pods labelled {label}"),
             Self::Owned { owner } => write!(f, "owned by {owner}"),
             Self::Controls { member } => write!(f, "controls {member}"),
             Self::OrphanLabel { key, value } => write!(f, "orphan, label {key}={value}"),

@@ -1,9 +1,11 @@
 //! What an object was before the run touched it, as it is noted on the object itself: whoever comes after a run that
 //! was killed can go on, or put it back.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 
-use crate::inventory::ClaimPolicy;
+use crate::inventory::{ClaimPolicy, Controller, Detail, Inventory};
 
 /// The state to go back to. Only what was changed is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,6 +21,10 @@ pub struct Restore {
     /// Manifests of autoscalers of this workload that had to go before it was scaled down.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub autoscalers: Vec<serde_json::Value>,
+    /// Labels of pods that it had, where something is known to be the application's by those pods alone. Nothing to go
+    /// back to: whoever looks while it stands at 0 goes by them.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub pods: BTreeSet<BTreeMap<String, String>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -49,7 +55,8 @@ impl Restore {
     /// Whether there is nothing to go back to.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let Self { replicas, paused, claims, autoscalers, pods: _ } = self;
+        replicas.is_none() && !paused && claims.is_none() && autoscalers.is_empty()
     }
 
     /// The annotation's value.
@@ -82,6 +89,19 @@ impl Restore {
         }
         did.join(" and ")
     }
+}
+
+/// Labels of the pods that a workload had before a purge scaled it down, as far as they were noted. It makes none now.
+pub(super) fn pods_before(inventory: &Inventory, index: usize) -> BTreeSet<BTreeMap<String, String>> {
+    let object = &inventory.objects()[index];
+    let (Detail::Workload(workload), Some(note)) = (&object.detail, object.annotations.get(Restore::ANNOTATION)) else {
+        return BTreeSet::new();
+    };
+    let rests = workload.replicas == Some(0) || workload.suspended;
+    // Deployments hand their annotations down.
+    let is_its_own = !matches!(inventory.controller(index), Controller::Living(_));
+    let noted = Restore::parse(note, &object.kind.kind, &object.name).filter(|_| rests && is_its_own);
+    noted.map(|noted| noted.pods).unwrap_or_default()
 }
 
 fn is_autoscaler_of(manifest: &serde_json::Value, kind: &str, name: &str) -> bool {

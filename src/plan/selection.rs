@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Guard, Reason, Target, orphan,
     question::{APP_LABELS, Question, app_of, instance_of},
+    restore::pods_before,
 };
 use crate::inventory::{Controller, Detail, Inventory, Object, Selector};
 
@@ -121,6 +122,7 @@ impl<'a> Search<'a> {
                 Target::Orphans => orphan::is_left_over(self.inventory, index)
                     .then(|| Reason::Orphan { of: orphan::former_application(object) }),
             };
+            let reason = reason.or_else(|| self.had(index, object));
             if let Some(reason) = reason {
                 self.take(index, reason);
             } else if let Some((key, value)) = self.question.label_of(&object.labels) {
@@ -154,6 +156,24 @@ impl<'a> Search<'a> {
         } else {
             Reason::Label { key, value }
         })
+    }
+
+    /// A workload at 0 that controlled pods of the application.
+    fn had(&self, index: usize, object: &'a Object) -> Option<Reason> {
+        let had = pods_before(self.inventory, index);
+        let label = match &self.question.target {
+            Target::Named { .. } => {
+                let (key, value) = had.iter().find_map(|labels| self.question.label_of(labels))?;
+                let wanted = self.question.instance.as_ref();
+                let is_ours = wanted.is_none_or(|wanted| instance_of(self.inventory, index, key, value) == wanted);
+                Some(format!("{key}={value}")).filter(|_| is_ours)
+            }
+            Target::Matching(selector) => {
+                had.iter().any(|labels| selector.matches(labels)).then(|| selector.to_string())
+            }
+            Target::Around { .. } | Target::Orphans => None,
+        };
+        Some(Reason::Had { label: label? }).filter(|_| self.another_application(object).is_none())
     }
 
     fn grow(&mut self) {

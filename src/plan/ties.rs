@@ -6,6 +6,7 @@ use super::{
     Reason, Target,
     orphan::{is_left_over, is_orphan, stem},
     question::app_of,
+    restore::pods_before,
     selection::{Search, belongs_to_the_namespace},
     uses::{named, references, user_rank},
 };
@@ -78,13 +79,18 @@ impl<'a> Search<'a> {
     }
 
     /// Services, disruption budgets and network policies that pick the application's pods and nobody else's.
-    /// A workload that is scaled to 0 speaks for the pods it would have.
+    /// A workload that is scaled to 0 speaks for the pods it would have, and for those that a purge noted it had.
     pub(super) fn selecting(&mut self) {
         let mut own = Vec::new();
         let mut others = Vec::new();
+        let before = self.objects().map(|(index, _)| (index, pods_before(self.inventory, index)));
+        let before: Vec<_> = before.filter(|(_, pods)| !pods.is_empty()).collect();
+        for (index, labels) in before.iter().flat_map(|(index, pods)| pods.iter().map(|labels| (*index, labels))) {
+            if self.is_member(index) { own.push(labels) } else { others.push(labels) }
+        }
         for (index, object) in self.objects() {
             let labels = match &object.detail {
-                Detail::Pod(_) => &object.labels,
+                Detail::Pod(_) => &*object.labels,
                 Detail::Workload(workload) => &workload.template_labels,
                 _ => continue,
             };

@@ -1,7 +1,7 @@
 //! The irreversible half: wave by wave, owner before owned, every delete with its uid.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::HashSet,
     time::{Duration, Instant},
 };
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     cluster::{Change, Cluster, Deleted, Deletion, Failure, Trial, WRITES_AT_ONCE},
-    plan::{Action, PlanObject, Reason, Wave},
+    plan::{Action, Held, PlanObject, Reason, Wave, rows},
 };
 
 /// Owners whose controllers must clean up are given half of what time is left, but no less than this.
@@ -62,8 +62,8 @@ impl Runner<'_> {
         let (own, by_controllers): (Vec<&PlanObject>, Vec<&PlanObject>) =
             objects.into_iter().partition(|object| self.is_held(&object.uid) || !is_removed_by_its_controller(object));
         let mut waited = Waited::Gone;
-        for level in levels(&own) {
-            waited = self.delete_and_wait(phase, &level, wave).await;
+        for row in rows(&own) {
+            waited = self.delete_and_wait(phase, &row, self.wave_bound(wave)).await;
             if waited == Waited::Stopped {
                 break;
             }
@@ -73,7 +73,7 @@ impl Runner<'_> {
             let until = Some(self.within(PATIENCE_WITH_CONTROLLERS));
             waited = self.wait(phase, &uids, Bound { until, stall: None }).await;
             if waited != Waited::Gone && waited != Waited::Stopped {
-                waited = self.delete_and_wait(phase, &by_controllers, wave).await;
+                waited = self.delete_and_wait(phase, &by_controllers, self.wave_bound(wave)).await;
             }
         }
         self.end(phase, begun);
@@ -81,14 +81,14 @@ impl Runner<'_> {
         if self.stop.is_asked() { Waited::Stopped } else { waited }
     }
 
-    async fn delete_and_wait(&mut self, phase: Phase, objects: &[&PlanObject], wave: Wave) -> Waited {
+    pub(super) async fn delete_and_wait(&mut self, phase: Phase, objects: &[&PlanObject], bound: Bound) -> Waited {
         if self.stop.is_asked() {
             return Waited::Stopped;
         }
         let due: Vec<&PlanObject> = objects.iter().filter(|object| self.is_due(object)).copied().collect();
         self.delete_all(phase, &due).await;
         let uids = self.waitable(objects);
-        self.wait(phase, &uids, self.wave_bound(wave)).await
+        self.wait(phase, &uids, bound).await
     }
 
     /// Whether a delete has to be sent. What is being deleted already is not asked again, and what a living pod of
@@ -105,13 +105,40 @@ impl Runner<'_> {
             }
             return false;
         }
-        let users = self.users.get(object.uid.as_str()).into_iter().flatten();
-        let user = users.copied().find(|user| !self.tracker.is_gone(&user.uid));
-        if let Some(pod) = user {
-            self.trouble(object, format!("left alone: {}, which is still there, uses it", pod.title()));
+        if let Some(why) = self.why_put_off(object) {
+            self.put_off.insert(object.uid.clone());
+            self.trouble(object, why);
             return false;
         }
         true
+    }
+
+    /// Why an object has to wait for others that are still there.
+    pub(super) fn why_put_off(&self, object: &PlanObject) -> Option<String> {
+        self.user(object, |_| true).map_or_else(
+            || self.holder(object),
+            |pod| Some(format!("left alone: {}, which is still there, uses it", pod.title())),
+        )
+    }
+
+    /// A pod of the plan that uses an object and is there, and of which this holds.
+    fn user(&self, object: &PlanObject, holds: impl Fn(&PlanObject) -> bool) -> Option<&'_ PlanObject> {
+        let users = self.users.get(object.uid.as_str()).into_iter().flatten().copied();
+        users.filter(|pod| !self.tracker.is_gone(&pod.uid)).find(|pod| holds(pod))
+    }
+
+    /// What an object has to stay for: gone, it would leave the next run without a trace of what is still there.
+    fn holder(&self, object: &PlanObject) -> Option<String> {
+        let (is_gone, is_going) = (|uid: &str| self.tracker.is_gone(uid), |uid: &str| self.tracker.is_going(uid));
+        // A pod that is not on its way goes only with what makes it, and what it uses after it.
+        let binds = |known: &PlanObject| self.user(known, |pod| !self.tracker.is_going(&pod.uid)).is_none();
+        Some(match self.order.holder(object, &is_gone, &is_going, &binds)? {
+            Held::For(known) => format!(
+                "left alone: without it, nothing shows that {}, which is still there, is the application's",
+                known.title()
+            ),
+            Held::Below(owner) => format!("left alone: it belongs to {}, which stays", owner.title()),
+        })
     }
 
     /// Whether a pod that is on its way out has been given more time than the flags give it; each is told once.
@@ -127,15 +154,18 @@ impl Runner<'_> {
         objects.iter().filter(due).map(|object| object.uid.clone()).collect()
     }
 
+    pub(super) fn stall(&self) -> Duration {
+        self.timeout.map_or(STALL, |timeout| STALL.min(timeout / 4))
+    }
+
     fn wave_bound(&self, wave: Wave) -> Bound {
-        let stall = self.timeout.map_or(STALL, |timeout| STALL.min(timeout / 4));
         match wave {
             // Their controllers need what comes later, and may be slow without any sign of life.
             Wave::Owners | Wave::Routes => {
                 let half = self.remaining().map_or(STALL * 4, |left| (left / 2).max(SHORTEST_WAIT));
                 Bound { until: Some(self.within(half)), stall: None }
             }
-            _ => Bound { until: self.deadline, stall: Some(stall) },
+            _ => Bound { until: self.deadline, stall: Some(self.stall()) },
         }
     }
 
@@ -245,24 +275,4 @@ fn refusal(failure: &Failure) -> String {
         Failure::Api { .. } => format!("the server refused: {failure}"),
         _ => failure.to_string(),
     }
-}
-
-/// The objects in rows: each row's owners stand in rows before it. What is left of a circle of owners is one row.
-fn levels<'a>(objects: &[&'a PlanObject]) -> Vec<Vec<&'a PlanObject>> {
-    let mut rest: BTreeMap<&str, &'a PlanObject> =
-        objects.iter().map(|object| (object.uid.as_str(), *object)).collect();
-    let mut levels = Vec::new();
-    while !rest.is_empty() {
-        let ready = |object: &&&PlanObject| !object.owners.iter().any(|owner| rest.contains_key(owner.as_str()));
-        let mut level: Vec<&PlanObject> =
-            objects.iter().filter(|object| rest.contains_key(object.uid.as_str())).filter(ready).copied().collect();
-        if level.is_empty() {
-            level = rest.values().copied().collect();
-        }
-        for object in &level {
-            rest.remove(object.uid.as_str());
-        }
-        levels.push(level);
-    }
-    levels
 }

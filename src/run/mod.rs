@@ -10,6 +10,7 @@ mod pause;
 mod preflight;
 mod quota;
 mod recheck;
+mod remains;
 mod restore;
 mod runner;
 mod stop;
@@ -27,7 +28,7 @@ pub use runner::Events;
 pub use stop::Stop;
 
 use quota::Ledger;
-use runner::{Bound, Runner, Waited};
+use runner::{Runner, Waited};
 
 use crate::{
     cluster::{Catalog, Cluster},
@@ -104,7 +105,7 @@ pub async fn run(mission: Mission<'_>, plan: Plan) -> Report {
             return interrupted(runner, begun, ledger);
         }
     }
-    if remains(&mut runner).await == Waited::Stopped {
+    if runner.remains().await == Waited::Stopped {
         return interrupted(runner, begun, ledger);
     }
     finish(runner, begun, ledger, catalog, question, limits).await
@@ -142,23 +143,6 @@ async fn finish(
     };
     report.exit = verdict(&report, limits);
     report
-}
-
-/// What is still on its way out gets the rest of the time.
-async fn remains(runner: &mut Runner<'_>) -> Waited {
-    let left: Vec<String> = runner
-        .plan
-        .going()
-        .map(|object| object.uid.clone())
-        .filter(|uid| runner.tracker.is_going(uid) && !runner.tracker.is_gone(uid))
-        .collect();
-    if left.is_empty() {
-        return Waited::Gone;
-    }
-    let begun = runner.begin(Phase::Remains, left.clone());
-    let waited = runner.wait(Phase::Remains, &left, Bound { until: runner.deadline, stall: None }).await;
-    runner.end(Phase::Remains, begun);
-    waited
 }
 
 fn interrupted(mut runner: Runner<'_>, begun: Instant, ledger: Ledger) -> Report {

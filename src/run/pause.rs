@@ -62,7 +62,9 @@ impl<'a> Runner<'a> {
 
     /// What there is to go back to for an object, as far as is known.
     pub(super) fn noted(&self, object: &PlanObject) -> Restore {
-        self.undo.get(&object.uid).or(object.restore.as_ref()).cloned().unwrap_or_default()
+        let mut noted = self.undo.get(&object.uid).or(object.restore.as_ref()).cloned().unwrap_or_default();
+        noted.pods.extend(object.pods_to_note.iter().cloned());
+        noted
     }
 
     /// Suspends and pauses, all at once. Says how many it did.

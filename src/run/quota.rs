@@ -141,12 +141,15 @@ fn quotas<'a>(objects: impl IntoIterator<Item = &'a Object>) -> impl Iterator<It
 }
 
 impl Runner<'_> {
-    /// Waits, by watch and for a bounded time, until the quotas show what the pods gave back.
+    /// Waits, by watch and for a bounded time, until the quotas show what the pods gave back. Where a workload has to
+    /// stay, it is charged to them still: then the second look sees what came free.
     pub(super) async fn await_quota(&mut self, ledger: &mut Ledger, inventory: &Inventory) -> Waited {
         let total = ledger.open_debts(true).count();
         let pods_gone = self.plan.going().all(|object| !object.kind.is("", "Pod") || self.tracker.is_gone(&object.uid));
         let kind = inventory.objects().iter().find(|object| object.kind.is("", "ResourceQuota"));
-        let (Some(quota), true) = (kind, total > 0 && pods_gone) else { return Waited::Gone };
+        let (Some(quota), true) = (kind, total > 0 && pods_gone && self.put_off.is_empty()) else {
+            return Waited::Gone;
+        };
         let pod = inventory.objects().iter().find(|object| object.kind.is("", "Pod")).map(|pod| pod.kind.clone());
         self.tell(Event::Started { phase: Phase::Quota, total });
         let begun = Instant::now();

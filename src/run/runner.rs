@@ -1,7 +1,7 @@
 //! The state of a run, and its one way of waiting.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -15,7 +15,7 @@ use super::{Blocker, Event, Limits, Phase, Stop, diagnose::blocker, tracker::Tra
 use crate::{
     cluster::{Change, Changes, Cluster, NodeState, Watch},
     inventory::{Inventory, Kind},
-    plan::{Plan, PlanObject, Restore},
+    plan::{Order, Plan, PlanObject, Restore},
     report::PhaseTime,
 };
 
@@ -89,6 +89,9 @@ pub(super) struct Runner<'a> {
     by_uid: HashMap<&'a str, &'a PlanObject>,
     /// What uses an object while it lives, by the object's uid.
     pub(super) users: HashMap<&'a str, Vec<&'a PlanObject>>,
+    pub(super) order: Order<'a>,
+    /// Uids of what was not deleted in its turn because something else was still there.
+    pub(super) put_off: BTreeSet<String>,
     watches: HashMap<Arc<Kind>, Watch>,
     /// Whether the plan is found not to hold any more while everything can still be put back.
     pub(super) stale: bool,
@@ -136,6 +139,8 @@ impl<'a> Runner<'a> {
             total: 0,
             by_uid: plan.objects.iter().map(|object| (object.uid.as_str(), object)).collect(),
             users,
+            order: Order::of(plan),
+            put_off: BTreeSet::new(),
             watches: HashMap::new(),
             controllers: HashSet::new(),
             stale: false,

@@ -233,6 +233,7 @@ mod tests {
             notes: Vec::new(),
             now: String::new(),
             owners: Vec::new(),
+            known_by: Vec::new(),
             finalizers: Vec::new(),
             terminating: false,
             uses: Vec::new(),
@@ -240,6 +241,7 @@ mod tests {
             node: None,
             precaution: None,
             restore: None,
+            pods_to_note: std::collections::BTreeSet::new(),
             refusal: None,
         }
     }

@@ -29,6 +29,7 @@ mod stories;
 mod streams;
 mod stuck;
 mod terminal;
+mod ties;
 mod trouble;
 mod typed;
 mod verbose;

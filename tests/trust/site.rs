@@ -53,7 +53,7 @@ impl Site {
             site.at("api/v1", "services", service("other", "other")),
             site.at("apis/apps/v1", "replicasets", replica_set("other", "other", 1)),
         ]);
-        site.bystander = site.settled(1);
+        site.bystander = site.settled(1, 1);
         site
     }
 
@@ -66,18 +66,15 @@ impl Site {
     }
 
     /// Makes the application: two pods of a Deployment, one of a ReplicaSet that nothing owns, a Service, a ConfigMap
-    /// and an autoscaler. What there is of it when everything has settled.
+    /// and an autoscaler; and another Service and autoscaler that have no label, and are its own by what they select and
+    /// scale. What there is of it when everything has settled.
     pub fn deploy(&self) -> Objects {
-        let autoscaler = json!({
-            "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": { "name": "web", "labels": { "app": "demo" } },
-            "spec": {
-                "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "web" },
-                "minReplicas": 1, "maxReplicas": 3,
-                "metrics": [{ "type": "Resource", "resource": {
-                    "name": "cpu", "target": { "type": "Utilization", "averageUtilization": 80 }
-                } }]
-            }
-        });
+        let mut unlabelled = service("inner", "demo");
+        unlabelled["spec"]["selector"]["set"] = "web".into();
+        let mut scaler_of_old = autoscaler("web-old", "ReplicaSet");
+        for object in [&mut unlabelled, &mut scaler_of_old] {
+            object["metadata"]["labels"] = json!({});
+        }
         let mut deployment = replica_set("web", "demo", 2);
         deployment["kind"] = "Deployment".into();
         self.api.create(&[
@@ -85,13 +82,15 @@ impl Site {
             self.at("api/v1", "services", service("web", "demo")),
             self.at("apis/apps/v1", "deployments", deployment),
             self.at("apis/apps/v1", "replicasets", replica_set("web-old", "demo", 1)),
-            self.at("apis/autoscaling/v2", "horizontalpodautoscalers", autoscaler),
+            self.at("apis/autoscaling/v2", "horizontalpodautoscalers", autoscaler("web", "Deployment")),
+            self.at("api/v1", "services", unlabelled),
+            self.at("apis/autoscaling/v2", "horizontalpodautoscalers", scaler_of_old),
         ]);
-        self.settled(4).into_iter().filter(|(uid, _)| !self.bystander.contains_key(uid)).collect()
+        self.settled(4, 6).into_iter().filter(|(uid, _)| !self.bystander.contains_key(uid)).collect()
     }
 
     /// Waits until so many pods run, each Service has its slice, and nothing changes any more.
-    fn settled(&self, pods: usize) -> Objects {
+    fn settled(&self, pods: usize, served: usize) -> Objects {
         let ready = |objects: &Objects| {
             let of = |kind: &str| objects.values().filter(|object| object["kind"] == kind).collect::<Vec<_>>();
             let running = of("Pod").iter().filter(|pod| pod["status"]["phase"] == "Running").count();
@@ -99,7 +98,7 @@ impl Site {
                 of("EndpointSlice").iter().map(|slice| slice["endpoints"].as_array().map_or(0, Vec::len)).sum();
             let seen = |set: &Value| set["status"]["availableReplicas"] == set["spec"]["replicas"];
             let sets = of("ReplicaSet").iter().chain(&of("Deployment")).all(|set| seen(set));
-            running == pods && endpoints == pods && sets
+            running == pods && endpoints == served && sets
         };
         let mut last = Objects::new();
         // After an outage the controllers take their time to look again.
@@ -160,6 +159,18 @@ fn service(name: &str, app: &str) -> Value {
     let mut service = named("Service", "v1", name, app);
     service["spec"] = json!({ "selector": { "app": app }, "ports": [{ "port": 80 }] });
     service
+}
+
+fn autoscaler(target: &str, kind: &str) -> Value {
+    let mut autoscaler = named("HorizontalPodAutoscaler", "autoscaling/v2", target, "demo");
+    autoscaler["spec"] = json!({
+        "scaleTargetRef": { "apiVersion": "apps/v1", "kind": kind, "name": target },
+        "minReplicas": 1, "maxReplicas": 3,
+        "metrics": [{ "type": "Resource", "resource": {
+            "name": "cpu", "target": { "type": "Utilization", "averageUtilization": 80 }
+        } }]
+    });
+    autoscaler
 }
 
 /// Each set selects by its own name too, so that none adopts another's pods.

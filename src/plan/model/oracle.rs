@@ -62,8 +62,16 @@ impl<'a> Oracle<'a> {
         );
         !is_everybodys
             && match &self.question.target {
-                Target::Named { .. } => self.says_name(&object.labels) || self.makes_named(object),
-                Target::Matching(selector) => selector.matches(&object.labels),
+                Target::Named { .. } => {
+                    let had = had_pods(object).iter().any(|labels| self.says_name(labels));
+                    self.says_name(&object.labels)
+                        || self.makes_named(object)
+                        || had && self.leads_itself(object) && !self.is_anothers(object)
+                }
+                Target::Matching(selector) => {
+                    let had = had_pods(object).iter().any(|labels| selector.matches(labels));
+                    selector.matches(&object.labels) || had && self.leads_itself(object) && !self.is_anothers(object)
+                }
                 Target::Around { group, kind, name } => object.kind.is(group, kind) && object.name == *name,
                 Target::Orphans => self.is_left_over(object),
             }
@@ -78,6 +86,11 @@ impl<'a> Oracle<'a> {
     fn makes_named(&self, object: &Object) -> bool {
         let Detail::Workload(workload) = &object.detail else { return false };
         self.says_name(&workload.template_labels) && app_of(&object.labels).is_none() && object.controller().is_none()
+    }
+
+    /// No living controller hands its annotations down to it.
+    fn leads_itself(&self, object: &Object) -> bool {
+        object.controller().is_none_or(|owner| self.find(&owner.uid).is_none())
     }
 
     fn is_orphan(&self, object: &Object) -> bool {
@@ -258,7 +271,10 @@ impl<'a> Oracle<'a> {
         let picks = |own: bool| {
             self.objects.iter().filter(|pod| self.is_member(pod) == own).any(|pod| match &pod.detail {
                 Detail::Pod(_) => selector.matches(&pod.labels),
-                Detail::Workload(workload) => selector.matches(&workload.template_labels),
+                Detail::Workload(workload) => {
+                    let had = || had_pods(pod).iter().any(|labels| selector.matches(labels));
+                    selector.matches(&workload.template_labels) || self.leads_itself(pod) && had()
+                }
                 _ => false,
             })
         };
@@ -285,6 +301,14 @@ impl<'a> Oracle<'a> {
             related.extend(more);
         }
     }
+}
+
+/// Labels of pods that a purge noted on a workload that it put to rest.
+fn had_pods(object: &Object) -> Vec<Labels> {
+    let Detail::Workload(workload) = &object.detail else { return Vec::new() };
+    let note = object.annotations.get("kubectl-purge/restore").filter(|_| workload.replicas == Some(0));
+    let note: serde_json::Value = note.map(|note| serde_json::from_str(note).unwrap()).unwrap_or_default();
+    serde_json::from_value(note["pods"].clone()).unwrap_or_default()
 }
 
 fn is_of_a_cron_job(object: &Object) -> bool {

@@ -72,7 +72,7 @@ fn detail(rng: &mut Rng, kind: &str) -> Detail {
             Detail::Workload(Workload {
                 selector,
                 template_labels,
-                replicas: Some(rng.i64(..3)),
+                replicas: Some(rng.i64(0..3)),
                 uses,
                 claim_templates,
                 ..Workload::default()
@@ -113,6 +113,10 @@ fn peculiar(rng: &mut Rng, object: &mut Object) {
         "Job" if rng.u8(..3) == 0 => {
             let due = "batch.kubernetes.io/cronjob-scheduled-timestamp";
             object.annotations.insert(due.into(), "2026-01-01T03:00:00Z".into());
+        }
+        "Deployment" | "ReplicaSet" | "StatefulSet" if rng.u8(..4) == 0 => {
+            let note = serde_json::json!({ "replicas": 2, "pods": [self::labels(rng)] }).to_string();
+            object.annotations.insert("kubectl-purge/restore".into(), note);
         }
         "ConfigMap" if rng.u8(..8) == 0 => object.name = "kube-root-ca.crt".into(),
         "ServiceAccount" if rng.u8(..8) == 0 => object.name = "default".into(),
