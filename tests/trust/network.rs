@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    crew::{Failures, clean_run, each, straight},
+    crew::{Failures, clean_run, each, plane, straight},
     harness::Run,
     judge::Case,
     launch::Launched,
@@ -185,6 +185,21 @@ fn every_fault_at_every_request() {
     let covered = pairs.iter().filter(|pair| figures.struck.contains(*pair)).count();
     series.report(format!("{covered} of {} places; {}", pairs.len(), figures.text()));
     failures.none();
+}
+
+#[test]
+fn a_trial_stays_one_where_what_a_delete_carries_is_dropped_on_the_way() {
+    let site = Site::new(plane(), "dropped");
+    let before = site.deploy();
+    let rule = Rule { when: When::Since(0), fault: Fault::BodyDropped };
+    let proxy = Proxy::start(site.world.plane, Script { rules: vec![rule], ..Script::default() });
+    let arguments = ["app", "demo", "--dry-run=server", "-o", "json"];
+    let run = Launched::start(&site.world, &proxy.kubeconfig, &arguments).ends_within(Duration::from_secs(60));
+    let log = proxy.log();
+    assert!(log.faults()[&Fault::BodyDropped] > 4, "{}", log.text());
+    let run = run.unwrap().exits(0);
+    assert_eq!(site.application(&site.objects()), before, "{run:?}");
+    site.leave();
 }
 
 /// From each turn of the run on nothing goes right any more: most of all the second look, by which it says what it says.

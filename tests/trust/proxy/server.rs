@@ -143,7 +143,12 @@ async fn stream(
         }
         None => {}
     }
-    let call = with_pages(call, shared.script.page);
+    let mut call = with_pages(call, shared.script.page);
+    if fault == Some(Fault::BodyDropped) {
+        call.body.clear();
+        call.headers.remove("content-type");
+        call.headers.remove("content-length");
+    }
     shared.amend(index, |entry| entry.forwarded = true);
     // A server that cannot be reached hangs up.
     let Ok(answer) = shared.upstream.send(&call).await else { return ask(Ask::Close) };
