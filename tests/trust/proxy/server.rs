@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -52,7 +52,7 @@ impl Shared {
         let mut log = self.log.lock().unwrap();
         let (index, key) = (log.1.0.len(), log.0.key(&title));
         let fault = self.script.fault(index, &key, &title);
-        log.1.0.push(Entry { key, call: call.clone(), fault, forwarded: false, code: None });
+        log.1.0.push(Entry { at: Instant::now(), key, call: call.clone(), fault, forwarded: false, code: None });
         (index, fault)
     }
 
