@@ -46,10 +46,9 @@ impl Cluster {
         trial: Trial,
     ) -> Result<Object, Failure> {
         patch["metadata"]["uid"] = uid.into();
-        let query = if trial == Trial::Yes { "?dryRun=All" } else { "" };
         let call = Call {
             method: Method::PATCH,
-            path: format!("{}{query}", self.item(kind, name)),
+            path: format!("{}{}", self.item(kind, name), trial.query()),
             accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
             content_type: MERGE_PATCH,
             body: patch.to_string().into_bytes(),

@@ -15,6 +15,7 @@ mod identity;
 pub mod kubeconfig;
 mod links;
 mod list;
+mod outage;
 mod pace;
 pub mod proxy;
 mod request;
@@ -39,6 +40,7 @@ pub use catalog::{Catalog, Served};
 pub use change::NodeState;
 pub use identity::NamespaceState;
 pub use list::Listing;
+pub use outage::{LONGEST as LONGEST_OUTAGE, Outages};
 pub use pace::{MOST as WRITES_AT_ONCE, Turn};
 pub use request::{Failure, Patience};
 pub use warnings::Warnings;
@@ -54,6 +56,7 @@ pub struct Cluster {
     /// When the time for everything together ends; none without a limit.
     deadline: Option<Instant>,
     warnings: Arc<Warnings>,
+    outages: Arc<Outages>,
     pace: pace::Pace,
 }
 
@@ -67,6 +70,7 @@ impl Cluster {
             request_timeout,
             deadline: None,
             warnings: Arc::default(),
+            outages: Arc::default(),
             pace: pace::Pace::default(),
         }
     }
@@ -96,5 +100,11 @@ impl Cluster {
     #[must_use]
     pub fn warnings(&self) -> &Warnings {
         &self.warnings
+    }
+
+    /// When the server was out of reach, as far as this connection and all its clones have seen.
+    #[must_use]
+    pub fn outages(&self) -> &Outages {
+        &self.outages
     }
 }

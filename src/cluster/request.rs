@@ -193,8 +193,15 @@ impl Cluster {
         let total = patience.until(self.deadline, begun.into_std()).total;
         let mut pause = Duration::from_millis(100);
         loop {
-            let limit = patience.until(self.deadline, Instant::now().into_std()).answer;
+            let sent = Instant::now();
+            let limit = patience.until(self.deadline, sent.into_std()).answer;
             let answer = self.send_once(call, limit).await;
+            match &answer {
+                Ok(_) | Err(Failure::Api { .. }) => self.outages.answered(Instant::now().into_std()),
+                Err(Failure::Transport(_)) => self.outages.lost(Instant::now().into_std()),
+                Err(Failure::Timeout(_)) => self.outages.lost(sent.into_std()),
+                Err(Failure::Nonsense(_) | Failure::TooLarge(_)) => {}
+            }
             let failure = match answer.and_then(|bytes| read(&bytes)) {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,

@@ -136,6 +136,12 @@ impl Follower {
         }
     }
 
+    /// The connection broke, or has long been dead.
+    fn broken(&self) -> End {
+        self.cluster.outages.lost(std::time::Instant::now());
+        End::Relist
+    }
+
     /// Watches on from a version; begins again by itself as long as the server ends the watch in good order.
     async fn stream<T: Item + Clone>(&self, reading: Reading, mut version: String) -> End {
         loop {
@@ -153,7 +159,8 @@ impl Follower {
             let events = match timeout(Patience::RUN.answer, opening).await {
                 Ok(Ok(events)) => events,
                 Ok(Err(kube::Error::Api(status))) if matches!(status.code, 401 | 403 | 405) => return End::Unwatchable,
-                Ok(Err(_)) | Err(_) => return End::Relist,
+                Ok(Err(kube::Error::Api(_))) => return End::Relist,
+                Ok(Err(_)) | Err(_) => return self.broken(),
             };
             let mut events = std::pin::pin!(events);
             // The server ends the watch in time; one that outlives that by much is a dead connection.
@@ -167,7 +174,8 @@ impl Follower {
                         continue;
                     }
                     Ok(Ok(None)) => break,
-                    Ok(Ok(Some(WatchEvent::Error(_))) | Err(_)) | Err(_) => return End::Relist,
+                    Ok(Ok(Some(WatchEvent::Error(_)))) => return End::Relist,
+                    Ok(Err(_)) | Err(_) => return self.broken(),
                 };
                 let object = item.into_object(&self.kind);
                 if object.uid.is_empty() {

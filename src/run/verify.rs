@@ -6,12 +6,12 @@ use std::{
 };
 
 use super::{
-    Phase,
+    Event, Phase,
     quota::Ledger,
     runner::{Bound, Runner},
 };
 use crate::{
-    cluster::{Catalog, Failure, Patience},
+    cluster::{Catalog, Failure, LONGEST_OUTAGE, Patience},
     inventory::{Inventory, Object},
     plan::{Action, Choices, Place, Plan, PlanObject, Question, Reason, Selection, Unseen},
     report::{Newcomer, Outcome},
@@ -42,18 +42,20 @@ impl Runner<'_> {
     /// Looks again, deletes children that were born to planned owners meanwhile, and looks once more.
     pub(super) async fn verify(&mut self, catalog: &Catalog, question: &Question, ledger: &mut Ledger) -> Verification {
         let begun = self.begin(Phase::Verify, Vec::new());
-        let mut swept: u32 = 0;
+        let (mut swept, mut again): (u32, bool) = (0, false);
         let found = loop {
-            let settle = SETTLE * 2_u32.pow(swept.saturating_sub(1));
-            tokio::select! {
-                () = tokio::time::sleep(settle) => {}
-                () = self.stop.asked() => {}
-            }
+            self.settle(SETTLE * 2_u32.pow(swept.saturating_sub(1))).await;
             let look = self.cluster.inventory(catalog, Patience::RUN, &self.plan.unseen).await;
             let (inventory, unseen) = match look {
                 Ok(look) => look,
                 Err(failure) => break self.blind(&failure),
             };
+            // What is listed while the server comes back, its controllers have not seen.
+            let is_early = self.unsettled().is_some_and(|until| until > Instant::now());
+            if is_early && !again && !self.stop.is_asked() {
+                again = true;
+                continue;
+            }
             let born = self.born(&inventory, question);
             if born.is_empty() || swept == SWEEPS || self.stop.is_asked() {
                 let there = self.plan.going().filter(|object| inventory.find(&object.uid).is_some());
@@ -71,6 +73,42 @@ impl Runner<'_> {
         }
         self.end(Phase::Verify, begun);
         found
+    }
+
+    /// Waits this long; and where the server was out of reach, until its controllers have looked again too, if there is
+    /// time for that. Until then they act on what they saw last, and may make anew what has gone.
+    async fn settle(&self, long: Duration) {
+        let begun = Instant::now();
+        let (least, most) = (begun + long, begun + long + LONGEST_OUTAGE);
+        let mut told = false;
+        loop {
+            let now = Instant::now();
+            let until = self.unsettled().map_or(least, |settled| settled.min(most).max(least));
+            if now >= until || self.stop.is_asked() {
+                return;
+            }
+            if until > least && !told {
+                told = true;
+                let seconds = until.duration_since(now).as_secs_f64().ceil();
+                let message = format!(
+                    "the server was out of reach: controllers act on what they saw before it, so the second look waits {seconds}s for them"
+                );
+                self.tell(Event::Trouble { title: String::new(), message });
+            }
+            // The watches may find meanwhile that it is gone again.
+            tokio::select! {
+                () = tokio::time::sleep_until(until.into()) => {}
+                () = self.stop.asked() => {}
+            }
+        }
+    }
+
+    /// When controllers have looked again after an outage, or the time limit ends; none where there was none, or that is
+    /// over.
+    fn unsettled(&self) -> Option<Instant> {
+        let now = Instant::now();
+        let settled = self.cluster.outages().settled(now)?;
+        Some(self.within(settled.saturating_duration_since(now)))
     }
 
     /// Who made what came back.

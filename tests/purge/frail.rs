@@ -145,7 +145,11 @@ fn the_api_server_may_go_away_during_the_drain_the_deletes_and_the_wait() {
     run.until_it_says("deleting ServiceAccount/robot");
     plane.restart(Component::ApiServer).unwrap();
     release(&world, "serviceaccount/robot");
-    run.ends().exits(0).says("124 objects gone");
+    // Controllers that have not heard of all that yet are waited for.
+    let run = run.ends().exits(0).says("124 objects gone");
+    assert!(run.stderr.contains("trouble: the server was out of reach: controllers act on what they saw"), "{run:?}");
+    let looked = run.stderr.lines().find_map(|line| line.strip_prefix("looked again in ")).unwrap();
+    assert!(looked.trim_end_matches('s').parse::<f64>().unwrap() > 3.0, "{run:?}");
     assert_eq!(world.names("deployments,replicasets,pods,configmaps"), ["configmap/kube-root-ca.crt"]);
 }
 

@@ -1,13 +1,14 @@
 //! Between the plan and the answer: whatever somebody makes or changes meanwhile is reported, and what is new survives.
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 
-use control_plane::{Component, ControlPlane};
+use control_plane::ControlPlane;
 use fastrand::Rng;
 use serde_json::Value;
 
 use crate::{
     harness::World,
+    quiet::Quiet,
     screen::{QUESTION, Screen},
     series::Series,
 };
@@ -15,13 +16,9 @@ use crate::{
 /// Questions open at once.
 const AT_ONCE: usize = 4;
 
-/// Only what a namespace needs to be made and to go: everything else moves when the test moves it.
+/// Only what a namespace needs to be made and to go is at work there: everything else moves when the test moves it.
 fn plane() -> &'static ControlPlane {
-    static PLANE: OnceLock<ControlPlane> = OnceLock::new();
-    PLANE.get_or_init(|| {
-        let few = "--controllers=namespace-controller,serviceaccount-controller";
-        ControlPlane::builder().nodes(0).flag(Component::ControllerManager, few).start().unwrap()
-    })
+    &Quiet::shared().plane
 }
 
 const APPLICATION: &str = "

@@ -7,6 +7,7 @@
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 #![allow(clippy::format_collect, clippy::format_push_string, reason = "test data is small")]
 
+mod allowance;
 mod api;
 mod between;
 mod bystanders;

@@ -4,11 +4,12 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Mutex,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::{
-    crew::{Failures, clean_run, each, straight},
+    allowance::Allowance,
+    crew::{Failures, clean_run, each, plane, straight},
     harness::Run,
     judge::Case,
     launch::Launched,
@@ -22,18 +23,29 @@ use crate::{
     site::Site,
 };
 
-/// What the run is given, and what it may take altogether: the plan is made before that time begins, the second look
-/// after it.
-const TIMEOUTS: [&str; 2] = ["5s", "20s"];
-const LIMIT: Duration = Duration::from_secs(75);
+/// What the run is given as its `--timeout`, in seconds.
+const TIMEOUTS: [u64; 2] = [5, 20];
+
+/// One run in so many has the program's own patience with requests.
+const PATIENT: usize = 5;
 
 /// How a run is disturbed.
 #[derive(Clone, Debug)]
 struct Trouble {
     rules: Vec<Rule>,
     page: Option<usize>,
-    /// A `--request-timeout`, without which silence is waited for much longer.
+    /// Without a `--request-timeout` silence is waited for much longer.
     hasty: bool,
+}
+
+impl Trouble {
+    fn allowance(&self) -> Allowance {
+        Allowance {
+            timeout: Duration::from_secs(TIMEOUTS[usize::from(is_long())]),
+            request_timeout: self.hasty.then_some(Duration::from_secs(1)),
+            pages: self.page.is_some(),
+        }
+    }
 }
 
 /// What a series comes to.
@@ -45,6 +57,10 @@ struct Figures {
     /// Faults that struck, each with its place.
     struck: BTreeSet<(String, Fault)>,
     longest: Duration,
+    /// The largest part that one took of what it might have.
+    closest: f64,
+    /// Runs with the program's own patience.
+    patient: usize,
     requests: usize,
 }
 
@@ -56,21 +72,23 @@ impl Figures {
         let exits: Vec<String> =
             self.exits.iter().map(|(code, (runs, clean))| format!("{code}: {runs} ({clean} clean)")).collect();
         format!(
-            "{runs} runs, {} requests, {faults} faults; exits {}; longest run {:.1?}; {}",
+            "{runs} runs ({} without --request-timeout), {} requests, {faults} faults; exits {}; longest run {:.1?}, \
+             closest to its bound {:.0}%; {}",
+            self.patient,
             self.requests,
             exits.join(", "),
             self.longest,
+            100.0 * self.closest,
             kinds.join(", ")
         )
     }
 }
 
-fn purge(site: &Site, kubeconfig: &std::path::Path, hasty: bool) -> Option<Run> {
-    let mut arguments = vec!["app", "demo", "--yes", "-o", "json", "--timeout", TIMEOUTS[usize::from(is_long())]];
-    if hasty {
-        arguments.push("--request-timeout=1s");
-    }
-    Launched::start(&site.world, kubeconfig, &arguments).ends_within(LIMIT)
+fn purge(site: &Site, kubeconfig: &std::path::Path, allowed: &Allowance) -> Option<Run> {
+    let timeouts = allowed.flags();
+    let arguments: Vec<&str> =
+        ["app", "demo", "--yes", "-o", "json"].into_iter().chain(timeouts.iter().map(String::as_str)).collect();
+    Launched::start(&site.world, kubeconfig, &arguments).ends_within(allowed.most())
 }
 
 /// One case: the application made, purged through the proxy, judged, and purged again without it. Whether nothing is
@@ -79,17 +97,24 @@ fn case(site: &Site, trouble: &Trouble, figures: &Mutex<Figures>, failures: &Fai
     let before = site.deploy();
     let script = Script { rules: trouble.rules.clone(), page: trouble.page, ..Script::default() };
     let proxy = Proxy::start(site.world.plane, script);
-    let run = purge(site, &proxy.kubeconfig, trouble.hasty);
+    let (begun, allowed) = (Instant::now(), trouble.allowance());
+    let run = purge(site, &proxy.kubeconfig, &allowed);
     let log = proxy.log();
     drop(proxy);
     let after = site.objects();
     let mut faults = Vec::new();
     match &run {
-        None => faults.push(format!("it had not ended after {LIMIT:?}")),
-        Some(run) => faults.extend(Case { site, before: &before, after: &after, run, log: &log }.faults()),
+        None => faults.push(format!("it had not ended after {:?}", allowed.most())),
+        Some(run) => {
+            faults.extend(Case { site, before: &before, after: &after, run, log: &log }.faults());
+            let most = allowed.of(begun, &log);
+            if run.took > most {
+                faults.push(format!("it took {:.1?}, and after what befell it {most:.1?} at most", run.took));
+            }
+        }
     }
     let mut told = run.as_ref().map(|run| format!("{run:?}")).unwrap_or_default();
-    match purge(site, straight(&site.world), false) {
+    match purge(site, straight(&site.world), &Allowance { request_timeout: None, ..allowed }) {
         None => faults.push("the second run had not ended".to_owned()),
         Some(second) => {
             let after = site.objects();
@@ -104,7 +129,13 @@ fn case(site: &Site, trouble: &Trouble, figures: &Mutex<Figures>, failures: &Fai
     if !faults.is_empty() {
         failures.add(&format!("{trouble:?}\n{told}\n{}", log.text()), &faults);
     }
-    count(&mut figures.lock().unwrap(), run.as_ref(), &log, site.application(&after).is_empty());
+    let left = !site.application(&after).is_empty();
+    count(&mut figures.lock().unwrap(), run.as_ref(), &log, !left);
+    let took = run.map_or(allowed.most(), |run| run.took);
+    let mut figures = figures.lock().unwrap();
+    figures.patient += usize::from(!trouble.hasty);
+    figures.closest = figures.closest.max(took.as_secs_f64() / allowed.of(begun, &log).as_secs_f64());
+    figures.longest = figures.longest.max(took);
     faults.is_empty()
 }
 
@@ -116,7 +147,6 @@ fn count(figures: &mut Figures, run: Option<&Run>, log: &Log, clean: bool) {
     let exit = figures.exits.entry(run.map_or(-1, |run| run.code)).or_default();
     exit.0 += 1;
     exit.1 += usize::from(clean);
-    figures.longest = figures.longest.max(run.map_or(LIMIT, |run| run.took));
     figures.requests += log.0.len();
 }
 
@@ -159,6 +189,13 @@ fn troubles(pairs: &[(String, Fault)], together: usize) -> Vec<Trouble> {
     troubles
 }
 
+/// Some with the program's own patience.
+fn some_patiently(troubles: &mut [Trouble]) {
+    for trouble in troubles.iter_mut().step_by(PATIENT) {
+        trouble.hasty = false;
+    }
+}
+
 #[test]
 fn every_fault_at_every_request() {
     let series = Series::new("network, every fault at every request", 12, usize::MAX);
@@ -172,6 +209,7 @@ fn every_fault_at_every_request() {
     // Some of all, where there is no time for more.
     series.random(0).shuffle(&mut cases);
     cases.truncate(series.cases);
+    some_patiently(&mut cases);
     let (figures, failures) = (Mutex::default(), Failures::default());
     each((&series, "every"), &cases, &failures, |site, trouble| case(site, trouble, &figures, &failures));
     if series.cases == usize::MAX {
@@ -185,6 +223,21 @@ fn every_fault_at_every_request() {
     let covered = pairs.iter().filter(|pair| figures.struck.contains(*pair)).count();
     series.report(format!("{covered} of {} places; {}", pairs.len(), figures.text()));
     failures.none();
+}
+
+#[test]
+fn a_trial_stays_one_where_what_a_delete_carries_is_dropped_on_the_way() {
+    let site = Site::new(plane(), "dropped");
+    let before = site.deploy();
+    let rule = Rule { when: When::Since(0), fault: Fault::BodyDropped };
+    let proxy = Proxy::start(site.world.plane, Script { rules: vec![rule], ..Script::default() });
+    let arguments = ["app", "demo", "--dry-run=server", "-o", "json"];
+    let run = Launched::start(&site.world, &proxy.kubeconfig, &arguments).ends_within(Duration::from_secs(60));
+    let log = proxy.log();
+    assert!(log.faults()[&Fault::BodyDropped] > 4, "{}", log.text());
+    let run = run.unwrap().exits(0);
+    assert_eq!(site.application(&site.objects()), before, "{run:?}");
+    site.leave();
 }
 
 /// From each turn of the run on nothing goes right any more: most of all the second look, by which it says what it says.
@@ -213,6 +266,7 @@ fn every_fault_for_good() {
         .collect();
     series.random(0).shuffle(&mut cases);
     cases.truncate(series.cases);
+    some_patiently(&mut cases);
     let (figures, failures) = (Mutex::default(), Failures::default());
     each((&series, "lasting"), &cases, &failures, |site, trouble| case(site, trouble, &figures, &failures));
     series.report(figures.into_inner().unwrap().text());
@@ -223,7 +277,8 @@ fn every_fault_for_good() {
 fn several_faults_at_random() {
     let series = Series::new("network, several faults at random", 6, 500);
     let requests = clean_run().0.len();
-    let cases: Vec<Trouble> = series.cases().map(|case| at_random(&mut series.random(case), requests)).collect();
+    let mut cases: Vec<Trouble> = series.cases().map(|case| at_random(&mut series.random(case), requests)).collect();
+    some_patiently(&mut cases);
     let (figures, failures) = (Mutex::default(), Failures::default());
     each((&series, "random"), &cases, &failures, |site, trouble| case(site, trouble, &figures, &failures));
     series.report(figures.into_inner().unwrap().text());
@@ -239,10 +294,5 @@ fn at_random(random: &mut fastrand::Rng, requests: usize) -> Trouble {
         let when = When::Storm(random.usize(..requests), random.usize(5..80));
         rules.push(Rule { when, fault: fault(random) });
     }
-    Trouble {
-        rules,
-        page: (random.u8(..4) == 0).then_some(1),
-        // Some with the program's own patience.
-        hasty: !is_long() || random.u8(..10) > 0,
-    }
+    Trouble { rules, page: (random.u8(..4) == 0).then_some(1), hasty: true }
 }

@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::OnceLock,
+    sync::{Mutex, OnceLock},
 };
 
 use control_plane::{AuditEvent, ControlPlane, Rule};
@@ -15,6 +15,9 @@ fn plane() -> &'static ControlPlane {
     static PLANE: OnceLock<ControlPlane> = OnceLock::new();
     PLANE.get_or_init(|| ControlPlane::builder().nodes(1).audit_log_with_bodies().start().unwrap())
 }
+
+/// Users at work at once: most of a run is waiting.
+const AT_ONCE: usize = 4;
 
 /// Group and plural of what the application is made of.
 const RESOURCES: [(&str, &str); 9] = [
@@ -54,14 +57,22 @@ fn some(random: &mut Rng, all: bool) -> Allowed {
 #[test]
 fn what_may_not_be_seen_is_never_called_empty_and_what_is_missing_is_found_first() {
     let series = Series::new("permissions", 4, 64);
-    let mut ends: BTreeMap<i32, usize> = BTreeMap::new();
-    for case in series.cases() {
-        let mut random = series.random(case);
-        // The first has all that README asks for.
-        let allowed = some(&mut random, case == 0);
-        let code = one(case, &allowed, &format!("seed {} case {case}: {allowed:?}", series.seed));
-        *ends.entry(code).or_default() += 1;
-    }
+    let cases = Mutex::new(series.cases());
+    let ends = Mutex::new(BTreeMap::<i32, usize>::new());
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let Some(case) = cases.lock().unwrap().next() else { break };
+                    // The first has all that README asks for.
+                    let allowed = some(&mut series.random(case), case == 0);
+                    let code = one(case, &allowed, &format!("seed {} case {case}: {allowed:?}", series.seed));
+                    *ends.lock().unwrap().entry(code).or_default() += 1;
+                }
+            });
+        }
+    });
+    let ends = ends.into_inner().unwrap();
     let lists = secrets_are_listed_as_metadata();
     series.report(format!(
         "{} roles, exits {ends:?}; {lists} lists of Secrets, all of metadata",
@@ -165,7 +176,9 @@ fn one(case: usize, allowed: &Allowed, context: &str) -> i32 {
 
 /// Everything else that can be listed in a namespace, as the documented Role gives it.
 fn others(taken: &[(&str, &str)]) -> Rule {
-    let list = plane().kubectl(&["api-resources", "--verbs=list,delete", "--namespaced", "-o", "name"]).ok().unwrap();
+    static LIST: OnceLock<String> = OnceLock::new();
+    let asked = ["api-resources", "--verbs=list,delete", "--namespaced", "-o", "name"];
+    let list = LIST.get_or_init(|| plane().kubectl(&asked).ok().unwrap());
     let taken: BTreeSet<&str> = taken.iter().map(|(_, resource)| *resource).collect();
     let resources: Vec<&str> =
         list.lines().map(|line| line.split('.').next().unwrap()).filter(|name| !taken.contains(name)).collect();

@@ -98,8 +98,8 @@ impl Quiet {
             .flag(Component::ApiServer, &format!("--audit-policy-file={}", folder.display()))
             // The one gives pods an account that nobody makes here, the other claims a finalizer that nobody takes.
             .flag(Component::ApiServer, "--disable-admission-plugins=ServiceAccount,StorageObjectInUseProtection")
-            // Nothing but what a plane needs to be taken for started.
-            .flag(Component::ControllerManager, "--controllers=serviceaccount-controller")
+            // Nothing but what a namespace needs to be made and to go.
+            .flag(Component::ControllerManager, "--controllers=namespace-controller,serviceaccount-controller")
             .start()
             .unwrap();
         std::fs::remove_file(&folder).unwrap();

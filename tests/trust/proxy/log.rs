@@ -1,6 +1,6 @@
 //! What went through the proxy.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Instant};
 
 use http::Method;
 use serde_json::Value;
@@ -10,6 +10,8 @@ use super::{call::Call, fault::Fault};
 /// One request.
 #[derive(Clone, Debug)]
 pub struct Entry {
+    /// When it came.
+    pub at: Instant,
     /// Its title, and which of that title it is.
     pub key: String,
     pub call: Call,

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -52,7 +52,7 @@ impl Shared {
         let mut log = self.log.lock().unwrap();
         let (index, key) = (log.1.0.len(), log.0.key(&title));
         let fault = self.script.fault(index, &key, &title);
-        log.1.0.push(Entry { key, call: call.clone(), fault, forwarded: false, code: None });
+        log.1.0.push(Entry { at: Instant::now(), key, call: call.clone(), fault, forwarded: false, code: None });
         (index, fault)
     }
 
@@ -143,7 +143,12 @@ async fn stream(
         }
         None => {}
     }
-    let call = with_pages(call, shared.script.page);
+    let mut call = with_pages(call, shared.script.page);
+    if fault == Some(Fault::BodyDropped) {
+        call.body.clear();
+        call.headers.remove("content-type");
+        call.headers.remove("content-length");
+    }
     shared.amend(index, |entry| entry.forwarded = true);
     // A server that cannot be reached hangs up.
     let Ok(answer) = shared.upstream.send(&call).await else { return ask(Ask::Close) };
