@@ -22,6 +22,8 @@ pub struct Outages(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
+    /// When it last answered.
+    heard: Option<Instant>,
     /// Since when nothing has been heard of the server.
     lost: Option<Instant>,
     /// When the controllers will have looked again after what is over.
@@ -29,18 +31,20 @@ struct State {
 }
 
 impl Outages {
-    /// A connection failed, or an answer has not come since then.
+    /// A connection failed, or an answer has not come since then. That is no sign for the time in which others came: one
+    /// webhook may be slow.
     pub(super) fn lost(&self, since: Instant) {
         if let Ok(mut state) = self.0.lock() {
+            let since = state.heard.map_or(since, |heard| heard.max(since));
             state.lost.get_or_insert(since);
         }
     }
 
     /// The server answered, whatever it said.
     pub(super) fn answered(&self, now: Instant) {
-        if let Ok(mut state) = self.0.lock()
-            && let Some(lost) = state.lost.take()
-        {
+        let Ok(mut state) = self.0.lock() else { return };
+        state.heard = state.heard.max(Some(now));
+        if let Some(lost) = state.lost.take() {
             let away = now.saturating_duration_since(lost);
             let settled = (away >= BRIEF).then(|| now + (away * 2).clamp(SHORTEST, LONGEST));
             state.settled = state.settled.max(settled);
@@ -85,5 +89,10 @@ mod tests {
         outages.lost(at(110));
         outages.answered(at(111));
         assert_eq!(outages.settled(at(111)), Some(at(130)));
+        // Others were answered while one waited in vain.
+        outages.answered(at(140));
+        outages.lost(at(60));
+        outages.answered(at(140));
+        assert_eq!(outages.settled(at(140)), None);
     }
 }
