@@ -273,6 +273,9 @@ fn uses(user: &Object, object: &Object) -> bool {
 
 /// Lets go of what would wait for itself: two that are known by one another's owners.
 fn untie(known: &mut Known, search: &Search<'_>) {
+    if known.is_empty() {
+        return;
+    }
     let mut after: BTreeMap<usize, BTreeSet<usize>> = known.clone();
     for index in search.selection.members.keys().copied().filter(|&index| search.goes(index)) {
         for &owner in search.inventory.owners(index) {
