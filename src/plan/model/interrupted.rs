@@ -118,7 +118,7 @@ struct Story<'a> {
     faults: Vec<String>,
 }
 
-impl<'a> Story<'a> {
+impl Story<'_> {
     /// Looks again, as the next run would: all of the plan that is there and not on its way anyhow is planned anew.
     fn look(&mut self, when: &'static str) {
         self.figures.push("a look");
@@ -209,7 +209,7 @@ impl<'a> Story<'a> {
 fn tie(rng: &mut Rng, objects: &mut [Object]) {
     let workloads: Vec<Object> =
         objects.iter().filter(|object| matches!(object.detail, Detail::Workload(_))).cloned().collect();
-    for index in 0..objects.len() {
+    for object in &mut *objects {
         if workloads.is_empty() || rng.bool() {
             continue;
         }
@@ -223,7 +223,6 @@ fn tie(rng: &mut Rng, objects: &mut [Object]) {
             name: workload.name.clone(),
             controller: true,
         };
-        let object = &mut objects[index];
         match &mut object.detail {
             Detail::Service(service) => service.selector = template.clone(),
             Detail::Selecting(selector) => *selector = Selector::from_map(template),
