@@ -5,7 +5,10 @@
 //! than 5 s later; within the answer the same silence is borne. Trouble in the plan is met by further tries for 1.5 s;
 //! when the time is over, by none.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
 use crate::proxy::log::{Entry, Log};
 
@@ -74,10 +77,15 @@ impl Allowance {
     }
 }
 
-/// How long requests were under way that something had befallen, if each was for so long. Watches hold nothing up but
-/// the waits, which have an end of their own.
+/// How long requests were under way that something had befallen, if each was for so long with all its further tries.
+/// Watches hold nothing up but the waits, which have an end of their own.
 fn held_up<'a>(entries: impl Iterator<Item = &'a Entry>, each: Duration) -> Duration {
+    let mut known = HashSet::new();
     let struck = entries.filter(|entry| entry.fault.is_some() && !entry.call.is_watch());
+    let struck = struck.filter(|entry| {
+        let title = entry.call.title();
+        title.starts_with("page ") || known.insert(title)
+    });
     let (mut total, mut end) = (Duration::ZERO, None);
     for at in struck.map(|entry| entry.at) {
         let from = end.map_or(at, |end: Instant| end.max(at));
