@@ -69,7 +69,7 @@ impl Api {
 }
 
 async fn ask(client: &Client, method: Method, path: &str, body: Option<&Value>) -> Result<Value, String> {
-    let kind = "application/json";
+    let kind = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
     let body = body.map(|body| serde_json::to_vec(body).unwrap()).unwrap_or_default();
     let request = Request::builder().method(method).uri(path).header("content-type", kind).body(body).unwrap();
     client.request::<Value>(request).await.map_err(|error| format!("{path}: {error}"))
