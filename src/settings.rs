@@ -163,6 +163,7 @@ impl Settings {
                 all_instances: false,
                 managed: false,
                 system_namespace: flags.allow_system_namespace,
+                unavailable: flags.ignore_unavailable,
                 max: flags.max,
             },
             limits,

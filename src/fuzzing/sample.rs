@@ -108,13 +108,14 @@ pub(super) fn reports<'a>(plan: Plan, texts: impl Iterator<Item = &'a str> + Clo
 }
 
 /// Everything that can stand in the way.
-pub(super) fn guards<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> [Guard; 4] {
+pub(super) fn guards<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> [Guard; 5] {
     let mut texts = texts.cycle();
     let mut next = || texts.next().unwrap_or_default().to_owned();
     [
         Guard::Ambiguous { instances: vec![(next(), 1), (next(), 2)] },
         Guard::Managed { by: next(), command: Some(next()), objects: 2 },
         Guard::Unseen { owner: next(), objects: 1 },
+        Guard::Unavailable { resources: vec![next(), next()] },
         Guard::SharedParent { parent: next(), others: vec![next(), next()] },
     ]
 }

@@ -35,6 +35,11 @@ pub fn sentence(guard: &Guard, app: &str) -> String {
             is_are(*count),
             brief(owner)
         ),
+        Guard::Unavailable { resources } => format!(
+            "{} could not be listed, so that what is the application's there would be missed, now and by later runs; \
+             try again; --ignore-unavailable goes on all the same",
+            some(resources)
+        ),
         Guard::SharedParent { parent, others } => {
             let parent = brief(parent);
             format!(
@@ -106,6 +111,11 @@ mod tests {
         assert_eq!(
             sentence(&Guard::TooMany { count: 12, max: 10 }, "demo"),
             "12 objects would be deleted, and --max allows 10"
+        );
+        assert_eq!(
+            sentence(&Guard::Unavailable { resources: vec!["pods".into(), "apps/v1".into()] }, "demo"),
+            "pods, apps/v1 could not be listed, so that what is the application's there would be missed, now and by \
+             later runs; try again; --ignore-unavailable goes on all the same"
         );
         let shared = Guard::SharedParent {
             parent: "Database/main".into(),

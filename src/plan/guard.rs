@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Plan, Reason, Selection,
+    Blindness, Plan, Reason, Selection,
     question::{Question, instance_of},
     records::release_of,
 };
@@ -21,6 +21,9 @@ pub enum Guard {
     Managed { by: String, command: Option<String>, objects: usize },
     /// Members are controlled by objects of a kind that could not be looked through.
     Unseen { owner: String, objects: usize },
+    /// Some of the server's own kinds did not answer. What is tied to the application there would be missed now, and
+    /// with what it is tied to gone, by everybody who looks later.
+    Unavailable { resources: Vec<String> },
     /// A controller of members also controls objects of other applications, `Kind/name` each.
     SharedParent { parent: String, others: Vec<String> },
     /// The namespace is the cluster's own.
@@ -35,7 +38,22 @@ pub struct Allowed {
     pub all_instances: bool,
     pub managed: bool,
     pub system_namespace: bool,
+    pub unavailable: bool,
     pub max: Option<usize>,
+}
+
+/// Groups of the server's own kinds among which ties are looked for. An extension's may be broken for good, and is only
+/// told of.
+const OWN_GROUPS: [&str; 7] =
+    ["", "apps", "autoscaling", "batch", "networking.k8s.io", "policy", "rbac.authorization.k8s.io"];
+
+/// Whether a resource (`pods`, `deployments.apps`) or a version of a group (`v1`, `apps/v1`) is the server's own.
+fn is_the_servers_own(resource: &str) -> bool {
+    let group = match resource.split_once('/') {
+        Some((group, _)) => group,
+        None => resource.split_once('.').map_or("", |(_, group)| group),
+    };
+    OWN_GROUPS.contains(&group)
 }
 
 impl Guard {
@@ -58,6 +76,12 @@ impl Guard {
         guards.extend(selection.guards.iter().cloned());
         if !allowed.managed {
             guards.extend(managers(inventory, plan));
+        }
+        if !allowed.unavailable {
+            let unseen = plan.unseen.iter().filter(|unseen| unseen.why == Blindness::Unavailable);
+            let own = unseen.map(|unseen| &unseen.resource).filter(|resource| is_the_servers_own(resource));
+            let resources: Vec<String> = own.cloned().collect();
+            guards.extend((!resources.is_empty()).then_some(Self::Unavailable { resources }));
         }
         let count = plan.going().count();
         if let Some(max) = allowed.max.filter(|max| count > *max) {
@@ -195,6 +219,16 @@ mod tests {
 
     use super::*;
     use crate::plan::sample::object;
+
+    #[test]
+    fn the_servers_own_kinds_are_told_from_an_extensions() {
+        for own in ["pods", "v1", "deployments.apps", "apps/v1", "ingresses.networking.k8s.io"] {
+            assert!(is_the_servers_own(own), "{own}");
+        }
+        for other in ["metrics.k8s.io/v1beta1", "crates.conv.example", "httproutes.gateway.networking.k8s.io"] {
+            assert!(!is_the_servers_own(other), "{other}");
+        }
+    }
 
     #[test]
     fn a_tracking_id_counts_only_on_the_object_that_it_means() {

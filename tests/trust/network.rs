@@ -15,7 +15,7 @@ use crate::{
     launch::Launched,
     proxy::{
         Proxy,
-        fault::Fault,
+        fault::{Fault, RetryAfter},
         log::{Entry, Log},
         script::{Rule, Script, When},
     },
@@ -240,6 +240,22 @@ fn a_trial_stays_one_where_what_a_delete_carries_is_dropped_on_the_way() {
     assert!(log.faults()[&Fault::BodyDropped] > 4, "{}", log.text());
     let run = run.unwrap().exits(0);
     assert_eq!(site.application(&site.objects()), before, "{run:?}");
+    site.leave();
+}
+
+/// What is known by a tie alone would be lost with what ties it: the next run would find nothing, and say so.
+#[test]
+fn nothing_is_begun_where_the_servers_own_kinds_do_not_answer() {
+    let site = Site::new(plane(), "unanswered");
+    let before = site.deploy();
+    for resource in ["pods", "services"] {
+        let rule = Rule { when: When::Key(format!("list {resource} #1")), fault: Fault::TooMany(RetryAfter::Endless) };
+        let proxy = Proxy::start(site.world.plane, Script { rules: vec![rule], ..Script::default() });
+        let allowed = Trouble { rules: Vec::new(), page: None, hasty: false }.allowance();
+        let run = purge(&site, &proxy.kubeconfig, &allowed).unwrap().exits(3);
+        assert_eq!(site.application(&site.objects()), before, "{run:?}");
+        run.complains(&format!("{resource} could not be listed")).complains("--ignore-unavailable");
+    }
     site.leave();
 }
 
