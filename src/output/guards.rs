@@ -37,7 +37,8 @@ pub fn sentence(guard: &Guard, app: &str) -> String {
         ),
         Guard::Unavailable { resources } => format!(
             "{} could not be listed, so that what is the application's there would be missed, now and by later runs; \
-             try again; --ignore-unavailable goes on all the same",
+             try again, with more time for an answer (--request-timeout=30s) if it is slow; --ignore-unavailable goes on \
+             all the same",
             some(resources)
         ),
         Guard::SharedParent { parent, others } => {
@@ -115,7 +116,8 @@ mod tests {
         assert_eq!(
             sentence(&Guard::Unavailable { resources: vec!["pods".into(), "apps/v1".into()] }, "demo"),
             "pods, apps/v1 could not be listed, so that what is the application's there would be missed, now and by \
-             later runs; try again; --ignore-unavailable goes on all the same"
+             later runs; try again, with more time for an answer (--request-timeout=30s) if it is slow; \
+             --ignore-unavailable goes on all the same"
         );
         let shared = Guard::SharedParent {
             parent: "Database/main".into(),
