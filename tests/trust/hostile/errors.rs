@@ -26,7 +26,8 @@ const FORMATS: [&[&str]; 9] = [
 ];
 
 /// A run that changes something, with a word on how it may end.
-const RUN: &[&str] = &["--yes", "--timeout=1s", "--allow-managed", "--all-instances", "--request-timeout=2s"];
+const RUN: &[&str] =
+    &["--yes", "--timeout=1s", "--allow-managed", "--all-instances", "--ignore-unavailable", "--request-timeout=2s"];
 
 #[test]
 fn whatever_a_server_says_no_control_byte_comes_out_and_columns_stay_columns() {

@@ -74,7 +74,8 @@ fn shown(random: &mut Rng, case: usize, waits: bool) -> (bool, bool) {
     let kubeconfig = folder.named(&some(random), &json!({ "server": server.url }), &json!({}));
     let columns = [80, 40, 137, 200][random.usize(..4)];
     let timeout = if waits { "--timeout=24s" } else { "--timeout=1s" };
-    let flags = ["app", "demo", "--allow-managed", "--all-instances", "--request-timeout=2s", timeout];
+    let allowed = ["--allow-managed", "--all-instances", "--ignore-unavailable"];
+    let flags = [&["app", "demo"], &allowed[..], &["--request-timeout=2s", timeout]].concat();
     let rows = if random.u8(..4) == 0 { SMALL } else { TALL };
     on_screen(&kubeconfig, (rows, columns), &flags)
 }
