@@ -1,7 +1,7 @@
 //! The wait for the pods of what was scaled down, and the help that the controllers get with many of them.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -20,8 +20,6 @@ use crate::{
 
 /// The controllers delete some 20 pods a second; with more pods than this it is worth helping them.
 const HELP_FROM: usize = 40;
-/// Without any movement for this long, the drain stops waiting for the controllers.
-const STALL: Duration = Duration::from_secs(30);
 /// Between two looks at who has begun, however much happens.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// A controller that works hears of a change by watch, as we do; this much later it has heard of it.
@@ -90,15 +88,19 @@ impl Runner<'_> {
         pods: &[String],
         scaled: &HashMap<String, Instant>,
     ) -> Waited {
-        let stall = self.timeout.map_or(STALL, |timeout| STALL.min(timeout / 4));
+        let stall = self.stall();
         let mut large: Vec<&Group> = groups.values().filter(|group| self.is_large(group)).collect();
         let begun = Instant::now();
-        let mut is_at_work = false;
+        // Kinds whose controllers are seen to be at work: that one works says nothing of another.
+        let mut at_work: HashSet<Arc<Kind>> = HashSet::new();
         while !large.is_empty() && begun.elapsed() < stall {
-            is_at_work |= large.iter().any(|group| self.has_begun(group));
-            let (ready, waiting) = large
-                .into_iter()
-                .partition(|group| self.has_begun(group) || is_at_work && self.has_been_told(group, scaled));
+            for group in large.iter().filter(|group| self.has_begun(group)) {
+                at_work.extend(self.kinds_of_makers(group).cloned());
+            }
+            let (ready, waiting) = large.into_iter().partition(|group| {
+                let works = self.kinds_of_makers(group).all(|kind| at_work.contains(kind));
+                self.has_begun(group) || works && self.has_been_told(group, scaled)
+            });
             large = waiting;
             self.help(&ready);
             if large.is_empty() {
@@ -119,9 +121,15 @@ impl Runner<'_> {
         self.wait(Phase::Drain, pods, Bound { until: self.deadline, stall: Some(stall) }).await
     }
 
-    /// A controller that has begun to delete has understood: what we delete from now on it will not replace.
+    /// A controller that has begun to delete has understood: what we delete from now on it will not replace. A pod that
+    /// was on its way out before says nothing of that.
     fn has_begun(&self, group: &Group) -> bool {
-        group.pods.iter().any(|pod| self.tracker.is_going(pod))
+        let begun = |pod: &String| self.tracker.is_going(pod) && self.object(pod).is_some_and(|pod| !pod.terminating);
+        group.pods.iter().any(begun)
+    }
+
+    fn kinds_of_makers(&self, group: &Group) -> impl Iterator<Item = &Arc<Kind>> {
+        group.makers.iter().filter_map(|maker| self.object(maker)).map(|maker| &maker.kind)
     }
 
     /// The ReplicaSet controller works on five ReplicaSets at a time, each to its end, and would let all others wait. It

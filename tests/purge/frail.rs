@@ -236,6 +236,37 @@ fn without_any_controller_the_run_stops_waiting_for_them_and_deletes() {
     assert_eq!(world.names("deployments,replicasets,pods"), [""; 0]);
 }
 
+/// What is deleted before its controller knows that it is to go would be made anew; a pod that somebody else had
+/// deleted before is no sign that it knows.
+#[test]
+fn a_pod_that_was_stuck_before_is_no_sign_that_its_controller_has_begun() {
+    let (plane, _turn) = frail();
+    let world = World::on(plane, "stuck-before");
+    world.deployment("web", "demo", 45);
+    world.until_running("app=demo", 45);
+    let stuck = world.names("pods")[0].clone();
+    hold(&world, &stuck);
+    world.kubectl(&["delete", &stuck, "--wait=false"]);
+    // Its successor runs beside it.
+    world.until_running("app=demo", 46);
+    plane.stop(Component::ControllerManager).unwrap();
+    let run = world.purge(&["app", "demo", "--yes", "--timeout", "12s"]);
+    plane.start_component(Component::ControllerManager).unwrap();
+    run.exits(4).complains("so the run goes on without waiting");
+    let events = plane.audit_events().unwrap();
+    let first = |resource: &str| {
+        let its = events.iter().filter(|event| event.namespace() == world.namespace && event.resource() == resource);
+        its.filter(|event| event.verb() == "delete" && !event.is_dry_run())
+            .filter(|event| event.user_agent().starts_with("kubectl-purge/"))
+            .map(|event| event.json()["requestReceivedTimestamp"].as_str().unwrap_or_default().to_owned())
+            .min()
+            .unwrap()
+    };
+    assert!(first("deployments") < first("pods"), "pods were deleted while their controller knew of nothing");
+    release(&world, &stuck);
+    world.purge(&["app", "demo", "--yes"]).exits(0);
+}
+
 #[test]
 fn a_signal_while_it_looks_ends_it_quietly() {
     let (plane, _turn) = frail();
